@@ -1,0 +1,1 @@
+"""What a neural network costs before it is shipped."""

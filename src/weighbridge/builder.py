@@ -1,0 +1,174 @@
+"""Builds a graph node by node; the one place where operators are looked up and shapes inferred.
+
+Front ends, network files and calculators all build through it, so a rule is applied in the same way everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .dtypes import DTYPES, DType
+from .errors import GraphError
+from .graph import UNKNOWN, Attribute, Body, Graph, Node, Role, Shape, Tensor, TensorType
+from .operators.record import REQUIRED, Call, Op
+from .operators.table import OPERATORS
+
+__all__ = ["Builder"]
+
+Operands = Iterable[tuple[str, str]]
+
+
+class Builder:
+    """Collects tensors and nodes in execution order; ``graph()`` freezes them.
+
+    ``operators`` is the table that names are looked up in.  Ids and node names that are taken already get a suffix
+    through ``unused``; everything else that does not fit raises ``GraphError`` with the node's name.
+    """
+
+    def __init__(self, name: str, operators: Mapping[str, Op] = OPERATORS) -> None:
+        self.name = name
+        self.operators = operators
+        self.tensors: dict[str, Tensor] = {}
+        self.nodes: list[Node] = []
+        self.inputs: list[str] = []
+        self.notes: list[str] = []
+        self._names: set[str] = set()
+
+    def unused(self, name: str) -> str:
+        """``name``, or ``name`` with the first free number behind it, reserved as a node name."""
+        candidate, number = name or "node", 1
+        while candidate in self._names:
+            number += 1
+            candidate = f"{name}#{number}"
+        self._names.add(candidate)
+        return candidate
+
+    def input(self, tensor_id: str, shape: Shape | None, dtype: DType) -> str:
+        """Declare an input of the graph; returns its id."""
+        self.inputs.append(self._tensor(Tensor(tensor_id, shape, dtype, Role.INPUT)))
+        return tensor_id
+
+    def stored(self, tensor_id: str, shape: Shape, dtype: DType, role: Role = Role.PARAMETER) -> str:
+        """Declare a tensor kept with the model; returns its id."""
+        return self._tensor(Tensor(tensor_id, shape, dtype, role))
+
+    def add(
+        self,
+        operator: str,
+        operands: Operands,
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        name: str = "",
+        outputs: Sequence[str] = (),
+        declared: Sequence[TensorType | None] = (),
+        scope: str = "",
+        origin: str = "",
+    ) -> tuple[str, ...]:
+        """Add one call of an operator and return the ids of its outputs.
+
+        ``operands`` are (operand name, tensor id) pairs.  ``outputs`` are the ids to use, "" for one that is not kept;
+        by default the node's name, numbered from the second on.  ``declared`` are types known from elsewhere, used
+        only where the rule cannot tell: an operand of unknown shape, or a shape that depends on values.
+        """
+        op = self.operators.get(operator)
+        if op is None:
+            raise GraphError(f"there is no operator {operator!r}", where=name)
+        node_name = self.unused(name or operator)
+        pairs = tuple(operands)
+        call = self._call(op, node_name, pairs, attributes or {})
+        try:
+            results = self._infer(op, call, pairs, declared)
+        except GraphError as error:
+            raise error.at(node_name) from None
+        ids = self._outputs(node_name, results, outputs)
+        self.nodes.append(Node(node_name, operator, pairs, ids, call.attributes, scope, origin))
+        return ids
+
+    def opaque(
+        self,
+        operator: str,
+        operands: Operands,
+        results: Sequence[TensorType | None],
+        *,
+        name: str = "",
+        outputs: Sequence[str] = (),
+        attributes: Mapping[str, Attribute] | None = None,
+        bodies: Sequence[Body] = (),
+        scope: str = "",
+        origin: str = "",
+        reason: str = "",
+    ) -> tuple[str, ...]:
+        """Add a node that no rule describes (``UNKNOWN``), or one with bodies, whose output types are given, or None."""
+        node_name = self.unused(name or operator)
+        types = tuple(result if result is not None else DTYPES["opaque"] for result in results)
+        ids = self._outputs(node_name, types, outputs)
+        if operator == UNKNOWN and not reason:
+            reason = "there is no rule for this operator"
+        self.nodes.append(
+            Node(node_name, operator, tuple(operands), ids, attributes or {}, scope, origin, tuple(bodies), (), reason)
+        )
+        return ids
+
+    def graph(self, outputs: Sequence[str]) -> Graph:
+        """The finished graph."""
+        return Graph(self.name, self.tensors, tuple(self.nodes), tuple(self.inputs), tuple(outputs), tuple(self.notes))
+
+    def _tensor(self, tensor: Tensor) -> str:
+        if tensor.id in self.tensors:
+            raise GraphError(f"there are two tensors called {tensor.id!r}", where=self.name)
+        self.tensors[tensor.id] = tensor
+        return tensor.id
+
+    def _call(self, op: Op, name: str, pairs: tuple[tuple[str, str], ...], given: Mapping[str, Attribute]) -> Call:
+        operands: dict[str, tuple[TensorType, ...]] = {}
+        slots = {slot.name: slot for slot in op.slots}
+        for operand, tensor_id in pairs:
+            if operand not in slots:
+                raise GraphError(f"{op.name} has no operand {operand!r}", where=name)
+            tensor = self.tensors.get(tensor_id)
+            if tensor is None:
+                raise GraphError(f"the operand {operand} reads {tensor_id!r}, which does not exist", where=name)
+            if operand in operands and not slots[operand].variadic:
+                raise GraphError(f"{op.name} takes one operand {operand}", where=name)
+            operands[operand] = (*operands.get(operand, ()), tensor.type or _UNKNOWN_TYPE)
+        for slot in op.slots:
+            if slot.name not in operands and not slot.optional and not slot.variadic:
+                raise GraphError(f"{op.name} lacks its operand {slot.name}", where=name)
+        return Call(operands, _complete(op, name, given))
+
+    def _infer(
+        self, op: Op, call: Call, pairs: tuple[tuple[str, str], ...], declared: Sequence[TensorType | None]
+    ) -> tuple[TensorType | DType, ...]:
+        unknown = [tensor for _, tensor in pairs if self.tensors[tensor].shape is None]
+        if unknown:
+            dtype = self.tensors[pairs[0][1]].dtype
+            return tuple(known if known is not None else dtype for known in declared or (None,))
+        results = op.infer(call)
+        return tuple(
+            known if isinstance(result, DType) and known is not None else result
+            for result, known in zip(results, (*declared, *([None] * len(results))), strict=False)
+        )
+
+    def _outputs(self, name: str, results: Sequence[TensorType | DType], ids: Sequence[str]) -> tuple[str, ...]:
+        made = []
+        for index, result in enumerate(results):
+            tensor_id = (ids[index] if index < len(ids) else "") or (name if index == 0 else f"{name}:{index}")
+            if isinstance(result, TensorType):
+                made.append(self._tensor(Tensor(tensor_id, result.shape, result.dtype)))
+            else:
+                made.append(self._tensor(Tensor(tensor_id, None, result)))
+        return tuple(made)
+
+
+_UNKNOWN_TYPE = TensorType((), DTYPES["opaque"])
+
+
+def _complete(op: Op, name: str, given: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    for key in given:
+        if key not in op.attributes:
+            raise GraphError(f"{op.name} has no attribute {key!r}", where=name)
+    complete = {**op.attributes, **given}
+    for key, value in complete.items():
+        if value == REQUIRED:
+            raise GraphError(f"{op.name} needs the attribute {key!r}", where=name)
+    return complete

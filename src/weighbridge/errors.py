@@ -1,0 +1,74 @@
+"""Every error a user can meet.
+
+``WeighbridgeError``
+  - ``BadModel``: a model file or object that cannot be what it claims to be
+  - ``BadSpec``: a network, device, option or budget written by hand, with a fault in it
+  - ``UnsupportedFormat``: a source that no front end reads
+  - ``MissingExtra``: a front end whose library is not installed
+  - ``NeedsShape``: a dynamic dimension that only the user can decide
+  - ``GraphError``: a graph that contradicts itself
+
+A message is one line: where, what, what to do next.  The text of a hostile file never carries control characters into it.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BadModel",
+    "BadSpec",
+    "GraphError",
+    "MissingExtra",
+    "NeedsShape",
+    "UnsupportedFormat",
+    "WeighbridgeError",
+    "printable",
+]
+
+
+def printable(text: str, limit: int = 200) -> str:
+    """``text`` on one line, with control and bidirectional characters escaped, cut after ``limit`` characters."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+class WeighbridgeError(Exception):
+    """The base of the tree: ``what`` is wrong, ``where`` (file, node, ``$.path``), and a ``hint`` of what to do."""
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what = printable(what, 600)
+        self.where = printable(where)
+        self.hint = printable(hint, 400)
+        super().__init__(what, where, hint)
+
+    def __str__(self) -> str:
+        located = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{located}; {self.hint}" if self.hint else located
+
+    def at(self, where: str) -> WeighbridgeError:
+        """The same error, placed inside an outer location such as a file."""
+        inner = f"{where}: {self.where}" if self.where else where
+        return type(self)(self.what, where=inner, hint=self.hint)
+
+
+class BadModel(WeighbridgeError):
+    """A model that is damaged, hostile or inconsistent."""
+
+
+class BadSpec(WeighbridgeError):
+    """A hand-written network, device, option or budget with a fault."""
+
+
+class UnsupportedFormat(WeighbridgeError):
+    """No front end reads this source."""
+
+
+class MissingExtra(WeighbridgeError):
+    """The library that reads this source is not installed."""
+
+
+class NeedsShape(WeighbridgeError):
+    """The model leaves a dimension open and the user did not give it."""
+
+
+class GraphError(WeighbridgeError):
+    """A graph that contradicts itself: an operand nobody makes, shapes an operator cannot take."""

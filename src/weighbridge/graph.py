@@ -1,0 +1,216 @@
+"""The graph that every front end makes and every count reads.
+
+Frozen, verified when built, free of weight values, framework objects and symbols: a shape is a tuple of plain ints, or
+None where it depends on values or on an operator without a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import prod
+
+from .dtypes import DType
+from .errors import GraphError
+
+__all__ = [
+    "BRANCH",
+    "CONTROL",
+    "LOOP",
+    "MAX_DIMENSION",
+    "SCAN",
+    "UNKNOWN",
+    "Attribute",
+    "Body",
+    "Graph",
+    "Node",
+    "Role",
+    "Shape",
+    "Tensor",
+    "TensorType",
+]
+
+Shape = tuple[int, ...]
+Attribute = bool | int | float | str | tuple["Attribute", ...]
+
+UNKNOWN = "unknown"
+"""The operator of a node for which there is no rule: kept, named, never counted as nothing."""
+
+BRANCH, LOOP, SCAN = "if", "loop", "scan"
+CONTROL = frozenset({BRANCH, LOOP, SCAN})
+"""Operators whose work is in their bodies: one branch of an ``if``, the one body of a ``loop`` or ``scan`` times its trips."""
+
+MAX_DIMENSION = 1 << 48
+"""A larger dimension is no network but a damaged or hostile file; no memory that exists holds 2^48 of anything."""
+
+
+class Role(StrEnum):
+    """What a tensor is for.  Parameters, buffers and constants are *stored* with the model; the rest exist while it runs."""
+
+    INPUT = "input"
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    CONSTANT = "constant"
+    ACTIVATION = "activation"
+    STATE = "state"
+
+    @property
+    def is_stored(self) -> bool:
+        return self in _STORED
+
+
+_STORED = frozenset({Role.PARAMETER, Role.BUFFER, Role.CONSTANT})
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A known shape and an element type: all that an operator's rules may see of an operand."""
+
+    shape: Shape
+    dtype: DType
+
+    @property
+    def elements(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int | None:
+        return self.dtype.bytes_of(self.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One storage, however many names a model has for it.  ``id`` is unique in its graph and shared with the bodies of its nodes."""
+
+    id: str
+    shape: Shape | None
+    dtype: DType
+    role: Role = Role.ACTIVATION
+
+    @property
+    def type(self) -> TensorType | None:
+        """The type that rules see; None where the shape is unknown."""
+        return None if self.shape is None else TensorType(self.shape, self.dtype)
+
+    @property
+    def elements(self) -> int | None:
+        return None if self.shape is None else prod(self.shape)
+
+    @property
+    def bytes(self) -> int | None:
+        return None if self.shape is None else self.dtype.bytes_of(prod(self.shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A graph inside a node: a branch, or what a loop repeats.
+
+    Tensors that the body takes from outside keep their id: stored ones appear in the body with the same role (they count
+    once), running ones are inputs of the body and operands (named ``captures``) of the node.  ``trips`` is None where
+    nobody can know how often it runs; a branch has 1.
+    """
+
+    name: str
+    graph: Graph
+    trips: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One call of an operator.
+
+    ``operands`` are pairs (operand name, tensor id) in the operator's order; a variadic operand repeats its name, an
+    absent optional one is left out.  ``scope`` is the module path the user wrote, with dots; ``origin`` is what the file
+    called the operator; ``fused`` are the unary functions that a pass merged into it, applied to its output in order;
+    ``reason`` says why an ``UNKNOWN`` node, or one whose MACs cannot be known, is not counted.
+    """
+
+    name: str
+    operator: str
+    operands: tuple[tuple[str, str], ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    scope: str = ""
+    origin: str = ""
+    bodies: tuple[Body, ...] = ()
+    fused: tuple[Node, ...] = ()
+    reason: str = ""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The ids of all operands, in order."""
+        return tuple(tensor for _, tensor in self.operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Tensors by id, nodes in an order that can be executed, and what goes in and out.
+
+    Raises ``GraphError`` when built from parts that do not fit: an operand that nothing makes or that is made later, a
+    tensor made twice, a stored tensor that a node writes, a name used twice, a dimension that is negative or absurd.
+    """
+
+    name: str
+    tensors: Mapping[str, Tensor]
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _verify(self)
+
+    def stored(self) -> Iterator[Tensor]:
+        """The tensors kept with the model, in the order the front end met them."""
+        return (tensor for tensor in self.tensors.values() if tensor.role in _STORED)
+
+    def readers(self) -> dict[str, list[int]]:
+        """For each tensor read by a node, the positions of the nodes that read it, ascending, a node once."""
+        readers: dict[str, list[int]] = {}
+        for index, node in enumerate(self.nodes):
+            for _, tensor in node.operands:
+                found = readers.setdefault(tensor, [])
+                if not found or found[-1] != index:
+                    found.append(index)
+        return readers
+
+    def producers(self) -> dict[str, int]:
+        """For each tensor that a node makes, the position of that node."""
+        return {tensor: index for index, node in enumerate(self.nodes) for tensor in node.outputs}
+
+
+def _verify(graph: Graph) -> None:
+    for key, tensor in graph.tensors.items():
+        if key != tensor.id:
+            raise GraphError(f"the tensor {tensor.id!r} is filed under {key!r}", where=graph.name)
+        for size in tensor.shape or ():
+            if not 0 <= size <= MAX_DIMENSION:
+                raise GraphError(f"the tensor {tensor.id!r} has a dimension of {size}", where=graph.name)
+    ready = {tensor.id for tensor in graph.tensors.values() if tensor.role in _STORED}
+    for tensor_id in graph.inputs:
+        if tensor_id not in graph.tensors:
+            raise GraphError(f"the input {tensor_id!r} is not among the tensors", where=graph.name)
+        ready.add(tensor_id)
+    names: set[str] = set()
+    for node in graph.nodes:
+        _verify_node(graph, node, names, ready)
+    for tensor_id in graph.outputs:
+        if tensor_id not in ready:
+            raise GraphError(f"nothing makes the output {tensor_id!r}", where=graph.name)
+
+
+def _verify_node(graph: Graph, node: Node, names: set[str], ready: set[str]) -> None:
+    if node.name in names:
+        raise GraphError("two nodes have this name", where=node.name)
+    names.add(node.name)
+    for operand, tensor_id in node.operands:
+        if tensor_id not in ready:
+            problem = "is made later" if tensor_id in graph.tensors else "does not exist"
+            raise GraphError(f"the operand {operand} reads {tensor_id!r}, which {problem}", where=node.name)
+    for tensor_id in node.outputs:
+        if tensor_id not in graph.tensors:
+            raise GraphError(f"writes {tensor_id!r}, which is not among the tensors", where=node.name)
+        if tensor_id in ready:
+            raise GraphError(f"writes {tensor_id!r}, which exists already", where=node.name)
+        ready.add(tensor_id)

@@ -1,0 +1,237 @@
+"""What an operator's record holds, and what its rules may see.
+
+A rule is a function of a ``Call``: the types of the operands and the attributes, nothing else.  It can be tested alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, NamedTuple
+
+from weighbridge.dtypes import DType
+from weighbridge.errors import GraphError
+from weighbridge.graph import Attribute, TensorType
+
+__all__ = [
+    "REQUIRED",
+    "Call",
+    "Kind",
+    "Loops",
+    "Op",
+    "Operand",
+    "Traffic",
+    "Work",
+    "nothing",
+    "parse_operands",
+    "read_all_write_all",
+]
+
+
+class Work(NamedTuple):
+    """Scalar operations by kind.  ``macs`` are the multiply-accumulates of contractions and nothing else.
+
+    ``compare`` covers comparisons, minimum, maximum, logic and selection; ``special`` covers what a processor has no
+    single instruction for (exp, log, erf, tanh, square root, sine, power).
+    """
+
+    macs: int = 0
+    add: int = 0
+    mul: int = 0
+    div: int = 0
+    compare: int = 0
+    special: int = 0
+
+    def plus(self, other: Work) -> Work:
+        return Work(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def times(self, count: int) -> Work:
+        return Work(*(a * count for a in self))
+
+
+class Loops(NamedTuple):
+    """A contraction as matrix products: ``groups`` independent products of an m x k by a k x n matrix.
+
+    For a convolution m = c_o/groups, k = c_i/groups x taps, n = batch x output positions, and ``im2col_elements`` is
+    the size of the unrolled input; for a transposed one, of the products before they are added up.
+    """
+
+    m: int
+    n: int
+    k: int
+    groups: int = 1
+    label: str = ""
+    im2col_elements: int = 0
+
+    @property
+    def macs(self) -> int:
+        return self.groups * self.m * self.n * self.k
+
+
+class Traffic(NamedTuple):
+    """Bytes that have to be read and written however the operator is implemented; None where a size is unknown."""
+
+    read_bytes: int | None
+    write_bytes: int | None
+
+
+class Call:
+    """One use of an operator: ``call.x`` is the type of operand x, ``call["stride"]`` an attribute, ``outputs`` the result types.
+
+    While shapes are being inferred ``outputs`` is empty.
+    """
+
+    __slots__ = ("attributes", "operands", "outputs")
+
+    def __init__(
+        self,
+        operands: Mapping[str, tuple[TensorType, ...]],
+        attributes: Mapping[str, Attribute],
+        outputs: tuple[TensorType, ...] = (),
+    ) -> None:
+        self.operands = operands
+        self.attributes = attributes
+        self.outputs = outputs
+
+    def __getattr__(self, name: str) -> TensorType:
+        found = self.operands.get(name)
+        if not found:
+            raise AttributeError(f"the call has no operand {name!r}")
+        return found[0]
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self.attributes[name]
+
+    def has(self, name: str) -> bool:
+        """Whether an optional operand is there."""
+        return bool(self.operands.get(name))
+
+    def all(self, name: str) -> tuple[TensorType, ...]:
+        """The types of a variadic operand, in order."""
+        return self.operands.get(name, ())
+
+    def integer(self, name: str) -> int:
+        """An attribute that must be an int."""
+        value = self.attributes[name]
+        if isinstance(value, int):
+            return int(value)
+        raise GraphError(f"{name} must be a whole number, not {value!r}")
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """An attribute that must be ints; a lone int is a tuple of one."""
+        value = self.attributes[name]
+        values = value if isinstance(value, tuple) else (value,)
+        if all(isinstance(item, int) for item in values):
+            return tuple(int(item) for item in values if isinstance(item, int))
+        raise GraphError(f"{name} must be whole numbers, not {value!r}")
+
+    def text(self, name: str) -> str:
+        """An attribute that must be text."""
+        value = self.attributes[name]
+        if isinstance(value, str):
+            return value
+        raise GraphError(f"{name} must be text, not {value!r}")
+
+
+class Operand(NamedTuple):
+    """A slot of an operator.
+
+    ``use`` says what a stored tensor in this slot is: ``weight`` (of a contraction or a lookup), ``bias``, ``affine``
+    (another learned operand: normalisation scale and shift, slopes), ``statistic`` (running statistics, quantisation
+    scales and zero points: not learned), ``control`` (shapes, axes, indices, thresholds), or ``data``.
+    """
+
+    name: str
+    use: str = "data"
+    optional: bool = False
+    variadic: bool = False
+
+
+USES: Final = frozenset({"data", "weight", "bias", "affine", "statistic", "control"})
+
+
+@cache
+def parse_operands(text: str) -> tuple[Operand, ...]:
+    """``"x w:weight b:bias?"`` as slots; ``*xs`` is variadic and comes last, ``?`` marks an optional one."""
+    operands = []
+    for word in text.split():
+        optional = word.endswith("?")
+        name, _, use = word.rstrip("?").partition(":")
+        if (use or "data") not in USES:
+            raise ValueError(f"{use!r} is no use of an operand")
+        operands.append(Operand(name.lstrip("*"), use or "data", optional, name.startswith("*")))
+    return tuple(operands)
+
+
+REQUIRED: Final = "<required>"
+"""The default of an attribute that has none."""
+
+
+class Kind:
+    """How an operator behaves in the passes, and where it stands in the generated table."""
+
+    CONTRACTION: Final = "contraction"
+    UNARY: Final = "unary"  # one tensor in, one of the same shape out, element by element: fused into its producer
+    ELEMENTWISE: Final = "elementwise"
+    IDENTITY: Final = "identity"  # nothing at inference: removed from the deployed graph
+    VIEW: Final = "view"  # the output is the operand's storage
+    MOVE: Final = "move"  # values are copied or placed elsewhere, none computed
+    REDUCTION: Final = "reduction"
+    NORMALISATION: Final = "normalisation"
+    POOLING: Final = "pooling"
+    QUANTISATION: Final = "quantisation"
+    INDEX: Final = "index"  # shapes, comparisons of indices, sorting, selection
+    CONTROL: Final = "control"
+    SEQUENCE: Final = "sequence"
+
+
+def nothing(call: Call) -> Work:
+    """The rule of an operator that computes nothing.  Whatever uses it stands in the reviewed list of free operators."""
+    return Work()
+
+
+def _sum(sizes: list[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def read_all_write_all(call: Call) -> Traffic:
+    """Every operand is read once and every output written once."""
+    reads = [operand.bytes for operands in call.operands.values() for operand in operands]
+    return Traffic(_sum(reads), _sum([output.bytes for output in call.outputs]))
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An operator, defined once.
+
+    ``infer`` gives the outputs' types; a bare ``DType`` in their place says that the shape depends on values.  ``loops``
+    are its contractions, the one place where MACs come from; ``work`` is everything else it computes.  ``fuses`` marks a
+    producer that a following unary function is fused into.
+    """
+
+    name: str
+    kind: str
+    operands: str
+    infer: Callable[[Call], tuple[TensorType | DType, ...]]
+    work: Callable[[Call], Work]
+    loops: Callable[[Call], tuple[Loops, ...]] | None = None
+    traffic: Callable[[Call], Traffic] = read_all_write_all
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    view_of: str | None = None
+    fuses: bool = False
+    summary: str = ""
+
+    @property
+    def slots(self) -> tuple[Operand, ...]:
+        return parse_operands(self.operands)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it computes nothing at all, by rule."""
+        return self.work is nothing and self.loops is None
+
+    def macs(self, call: Call) -> int:
+        """Multiply-accumulates of the call: the sum over its contractions."""
+        return 0 if self.loops is None else sum(loops.macs for loops in self.loops(call))

@@ -1,0 +1,123 @@
+"""Shape arithmetic that several operators share: broadcasting, and the sliding window of convolutions and pools."""
+
+from __future__ import annotations
+
+from weighbridge.errors import GraphError
+from weighbridge.graph import Attribute, Shape, TensorType
+
+__all__ = [
+    "axis_of",
+    "broadcast",
+    "per_axis",
+    "same_as",
+    "spatial_of",
+    "window_output",
+    "window_padding",
+    "with_spatial",
+]
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The common shape by numpy's rules: aligned at the last axis, a 1 stretches.  Raises ``GraphError`` if there is none."""
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    rank = max(map(len, shapes))
+    result = []
+    for axis in range(-rank, 0):
+        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
+        if len(sizes) > 1:
+            raise GraphError(f"the shapes {' and '.join(map(_show, shapes))} do not broadcast")
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def _show(shape: Shape) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """``axis`` counted from the front.  Raises ``GraphError`` outside [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise GraphError(f"axis {axis} does not exist in {rank} dimensions")
+    return axis % rank
+
+
+def per_axis(values: tuple[int, ...], rank: int, name: str) -> tuple[int, ...]:
+    """One value for every spatial axis; a lone one holds for all."""
+    if len(values) == 1:
+        return values * rank
+    if len(values) != rank:
+        raise GraphError(f"{name} has {len(values)} values for {rank} spatial dimensions")
+    return values
+
+
+def spatial_of(x: TensorType, layout: str) -> Shape:
+    """The spatial sizes of a batched tensor, ``channels_first`` (N C *) or ``channels_last`` (N * C)."""
+    return x.shape[2:] if layout == "channels_first" else x.shape[1:-1]
+
+
+def with_spatial(batch: int, channels: int, spatial: Shape, layout: str) -> Shape:
+    """The shape of a batched tensor from its parts."""
+    return (batch, channels, *spatial) if layout == "channels_first" else (batch, *spatial, channels)
+
+
+def same_as(x: TensorType) -> tuple[TensorType]:
+    """One output, typed as the operand."""
+    return (x,)
+
+
+def window_padding(
+    padding: Attribute, sizes: Shape, kernel: Shape, stride: Shape, dilation: Shape
+) -> tuple[tuple[int, int], ...]:
+    """(before, after) for every spatial axis.
+
+    ``padding`` is ``"valid"``, ``"same_upper"`` (TensorFlow's SAME: the odd element goes behind), ``"same_lower"``, one
+    number, one a axis, or all the befores and then all the afters (ONNX ``pads``).
+    """
+    rank = len(sizes)
+    if padding == "valid":
+        return ((0, 0),) * rank
+    if padding in ("same_upper", "same_lower"):
+        totals = [
+            max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
+            for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)
+        ]
+        halves = [(total // 2, total - total // 2) for total in totals]
+        return tuple(halves if padding == "same_upper" else [(b, a) for a, b in halves])
+    values = padding if isinstance(padding, tuple) else (padding,)
+    if not all(isinstance(value, int) for value in values):
+        raise GraphError(f"padding cannot be {padding!r}")
+    numbers = tuple(int(value) for value in values if isinstance(value, int))
+    if len(numbers) == 2 * rank and rank > 0:
+        return tuple(zip(numbers[:rank], numbers[rank:], strict=True))
+    each = per_axis(numbers, rank, "padding")
+    return tuple(zip(each, each, strict=True))
+
+
+def window_output(
+    sizes: Shape,
+    kernel: Shape,
+    stride: Shape,
+    dilation: Shape,
+    padding: tuple[tuple[int, int], ...],
+    *,
+    ceil_mode: bool = False,
+) -> Shape:
+    """How many windows fit along each axis.
+
+    With ``ceil_mode`` a last partial window counts if it starts inside the input or the padding before it (PyTorch's
+    rule, and ONNX's since opset 19).  Raises ``GraphError`` where a window is larger than the padded input.
+    """
+    result = []
+    for size, k, s, d, (before, after) in zip(sizes, kernel, stride, dilation, padding, strict=True):
+        if s < 1 or d < 1 or k < 1:
+            raise GraphError(f"kernel {k}, stride {s} and dilation {d} must be at least 1")
+        span = size + before + after - (d * (k - 1) + 1)
+        if span < 0:
+            raise GraphError(f"a window of {d * (k - 1) + 1} does not fit an input of {size + before + after}")
+        count = span // s + 1
+        if ceil_mode and span % s and count * s < size + before:
+            count += 1
+        result.append(count)
+    return tuple(result)
