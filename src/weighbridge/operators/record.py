@@ -182,6 +182,7 @@ class Kind:
     POOLING: Final = "pooling"
     QUANTISATION: Final = "quantisation"
     INDEX: Final = "index"  # shapes, comparisons of indices, sorting, selection
+    GENERATOR: Final = "generator"  # values from nothing but a shape and numbers: constants, ranges, windows, random numbers
     CONTROL: Final = "control"
     SEQUENCE: Final = "sequence"
 
@@ -207,20 +208,22 @@ class Op:
     """An operator, defined once.
 
     ``infer`` gives the outputs' types; a bare ``DType`` in their place says that the shape depends on values.  ``loops``
-    are its contractions, the one place where MACs come from; ``work`` is everything else it computes.  ``fuses`` marks a
-    producer that a following unary function is fused into.
+    are its contractions, the one place where MACs come from; ``work`` is everything else it computes, or None where that
+    depends on values.  ``fuses`` marks a producer that a following unary function is fused into; ``random`` an operator
+    whose result is new every time, so that it is never computed in advance.
     """
 
     name: str
     kind: str
     operands: str
     infer: Callable[[Call], tuple[TensorType | DType, ...]]
-    work: Callable[[Call], Work]
+    work: Callable[[Call], Work | None]
     loops: Callable[[Call], tuple[Loops, ...]] | None = None
     traffic: Callable[[Call], Traffic] = read_all_write_all
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     view_of: str | None = None
     fuses: bool = False
+    random: bool = False
     summary: str = ""
 
     @property
