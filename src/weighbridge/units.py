@@ -1,0 +1,67 @@
+"""Numbers for people: exact with thousands, short with a prefix; decimal (MB) and binary (MiB) units never confused.
+
+Everything is done on ints, so a rounded number is the exact one rounded, whatever its size.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["binary_bytes", "decimal_bytes", "exact", "seconds", "short"]
+
+_DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
+_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
+_SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+
+
+def exact(value: int) -> str:
+    """``60,965,224``."""
+    return f"{value:,}"
+
+
+def short(value: int) -> str:
+    """A count with a decimal prefix and four significant digits: ``724.4 M``; below 10,000 exactly as it is."""
+    if abs(value) < 10_000:
+        return exact(value)
+    return _scaled(value, 1000, _DECIMAL).rstrip()
+
+
+def decimal_bytes(value: int) -> str:
+    """Bytes in powers of 1000: ``243.9 MB``."""
+    return f"{value:,} B" if abs(value) < 1000 else _scaled(value, 1000, _DECIMAL) + "B"
+
+
+def binary_bytes(value: int) -> str:
+    """Bytes in powers of 1024: ``232.6 MiB``."""
+    return f"{value:,} B" if abs(value) < 1024 else _scaled(value, 1024, _BINARY) + "B"
+
+
+def seconds(value: float) -> str:
+    """A time with four significant digits: ``33.33 ms``."""
+    rounded = float(f"{value:.3e}")
+    for scale, unit in _SECONDS:
+        if abs(rounded) >= scale:
+            return f"{rounded / scale:.4g} {unit}"
+    return f"{rounded:.4g} s"
+
+
+def _scaled(value: int, base: int, prefixes: tuple[str, ...]) -> str:
+    """``value`` at the prefix that leaves 1 to 4 digits before the point, four significant digits, rounded half up."""
+    size, unit = abs(value), 1
+    for prefix in prefixes:
+        places = _places(size, unit)
+        rounded = (2 * size * 10**places + unit) // (2 * unit)
+        if rounded < base * 10**places or prefix == prefixes[-1]:
+            break
+        unit *= base
+    whole, part = divmod(rounded, 10**places)
+    fraction = f".{part:0{places}d}" if places else ""
+    return f"{'-' if value < 0 else ''}{whole:,}{fraction} {prefix}"
+
+
+def _places(size: int, unit: int) -> int:
+    """Decimal places that show four significant digits of ``size`` in ``unit``."""
+    for places, limit in ((3, 10), (2, 100), (1, 1000)):
+        if size * 10**places * 2 + unit < limit * 10**places * unit * 2:
+            return places
+    return 0
