@@ -1,0 +1,9 @@
+"""What a network costs, from the network alone: parameters, sizes, MACs, operations, activations, bytes moved.
+
+``count`` makes ``NetworkFacts``.  Every number is exact under the convention named in docs/conventions.md, or None, or
+(for totals) marked by ``exact`` and listed in ``uncounted``.
+"""
+
+from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
+
+__all__ = ["Activations", "NetworkFacts", "NodeFacts", "Uncounted"]

@@ -1,0 +1,98 @@
+"""The network facts as records, with the names of the report's JSON.
+
+They are named tuples, not dataclasses: a network has as many ``NodeFacts`` as nodes, and start-up pays for every dataclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from weighbridge.graph import Shape
+from weighbridge.operators.record import Loops, Work
+
+__all__ = ["Activations", "NetworkFacts", "NodeFacts", "Uncounted"]
+
+
+class Uncounted(NamedTuple):
+    """A node whose MACs are in no total: its name (``loop/body/node`` inside a body), what the file calls it, and why."""
+
+    node: str
+    operator: str
+    reason: str
+
+
+class Activations(NamedTuple):
+    """Values that exist while the network runs, of the deployed graph.
+
+    ``total`` and ``total_bytes``: the graph's inputs plus every node's outputs, views owning none; None where a shape is
+    unknown.  ``peak``: elements at the worst moment by memory policy, None where unknown.
+    """
+
+    total: int | None
+    total_bytes: int | None
+    peak: Mapping[str, int | None] = MappingProxyType({})
+
+
+class NodeFacts(NamedTuple):
+    """One node of the deployed graph that runs once an inference.  None is unknown, never zero.
+
+    ``parameters`` and ``weights`` are elements that its operands hold (a tensor that two nodes share is in both);
+    ``macs``, ``flops`` (2 x macs) and ``work`` include the functions in ``fused``; ``work.macs`` equals ``macs``.  ``output`` is
+    the shape of the first output, ``output_bytes`` the bytes of all outputs (0 for a view, which owns none).
+    ``read_bytes`` and ``write_bytes`` are compulsory traffic, weights included.  ``loops`` are its contractions as
+    matrix products; ``uses_per_weight`` is macs / weights.  ``exact``: macs and parameters are both known for certain.
+    """
+
+    name: str
+    scope: str
+    module_call: int | None
+    operator: str
+    kind: str
+    origin: str
+    fused: tuple[str, ...]
+    parameters: int | None
+    weights: int | None
+    macs: int | None
+    flops: int | None
+    work: Work | None
+    output: Shape | None
+    output_dtype: str
+    output_bytes: int | None
+    read_bytes: int | None
+    write_bytes: int | None
+    loops: tuple[Loops, ...]
+    uses_per_weight: int | float | None
+    exact: bool
+
+
+class NetworkFacts(NamedTuple):
+    """The facts of a network.
+
+    Of the graph as the model holds it: ``parameters`` = ``weights`` + ``biases`` + ``other_parameters`` (elements, each
+    storage once), ``parameter_bytes``, ``weight_bytes`` and ``constant_bytes`` (buffers and constants).  Of the deployed
+    graph: ``deployed_parameters``, ``macs``, ``flops`` = ``ops`` = 2 x ``macs``, ``work``, ``activations`` and ``nodes``.
+    Unless ``exact`` MACs and parameters are lower bounds and ``uncounted`` says what they miss; unless ``work_exact`` the same
+    holds for the rest of ``work``.  Bytes are None where an element type has no size (strings).
+    """
+
+    parameters: int
+    weights: int
+    biases: int
+    other_parameters: int
+    deployed_parameters: int
+    parameter_bytes: int | None
+    weight_bytes: int | None
+    constant_bytes: int | None
+    macs: int
+    flops: int
+    ops: int
+    work: Work
+    activations: Activations
+    exact: bool
+    work_exact: bool
+    uncounted: tuple[Uncounted, ...]
+    nodes: tuple[NodeFacts, ...]
+    conventions: Mapping[str, Mapping[str, int | None]] = MappingProxyType({})
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,13 @@
+"""How much memory the values of a running network need: lifetimes, and peaks by policy.
+
+| policy | alive while a node runs |
+|---|---|
+| ``pair`` | its own inputs and outputs |
+| ``live`` | everything still to be read: an input until its last reader, an output to the end; residuals count, a shared input once |
+
+Stored tensors (parameters, buffers, constants) are not in these figures, and neither is what is computed from them alone.
+"""
+
+from weighbridge.memory.records import MemoryPlan, TensorSpan
+
+__all__ = ["MemoryPlan", "TensorSpan"]
