@@ -8,10 +8,13 @@
   - ``NeedsShape``: a dynamic dimension that only the user can decide
   - ``GraphError``: a graph that contradicts itself
 
-A message is one line: where, what, what to do next.  The text of a hostile file never carries control characters into it.
+A message is one line: where, what, what to do next; a file with several faults adds one line for each (``details``).
+The text of a hostile file never carries control characters into it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 __all__ = [
     "BadModel",
@@ -32,22 +35,27 @@ def printable(text: str, limit: int = 200) -> str:
 
 
 class WeighbridgeError(Exception):
-    """The base of the tree: ``what`` is wrong, ``where`` (file, node, ``$.path``), and a ``hint`` of what to do."""
+    """The base of the tree: ``what`` is wrong, ``where`` (file, node, ``$.path``), and a ``hint`` of what to do.
 
-    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+    ``details`` are the single faults, a line each, where one file has several.
+    """
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "", details: Sequence[str] = ()) -> None:
         self.what = printable(what, 600)
         self.where = printable(where)
         self.hint = printable(hint, 400)
+        self.details = tuple(printable(detail, 400) for detail in details)
         super().__init__(what, where, hint)
 
     def __str__(self) -> str:
         located = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{located}; {self.hint}" if self.hint else located
+        summary = f"{located}; {self.hint}" if self.hint else located
+        return "\n".join((summary, *(f"  {detail}" for detail in self.details)))
 
     def at(self, where: str) -> WeighbridgeError:
         """The same error, placed inside an outer location such as a file."""
         inner = f"{where}: {self.where}" if self.where else where
-        return type(self)(self.what, where=inner, hint=self.hint)
+        return type(self)(self.what, where=inner, hint=self.hint, details=self.details)
 
 
 class BadModel(WeighbridgeError):

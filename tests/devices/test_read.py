@@ -1,0 +1,174 @@
+"""A device file with faults is answered with all of them, each with its path; a good one is read as it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weighbridge.devices.catalogue import find
+from weighbridge.devices.read import read_device
+from weighbridge.errors import BadSpec
+
+GOOD = """
+name = "mine"
+title = "My board"
+class = "microcontroller"
+core = "a core"
+
+[[peaks]]
+unit = "core"
+precision = "int8"
+ops_per_s = { value = 2e9, source = "data sheet, page 3", verified = false, note = "typed from memory" }
+
+[[memories]]
+name = "RAM"
+holds = ["weights", "activations"]
+bytes = { value = 1000, source = "data sheet, page 1" }
+reserved_bytes = { value = 1200, source = "the linker's map" }
+"""
+
+FAULTY = """
+name = "Bad One"
+title = ""
+class = 3
+colour = "red"
+[[peaks]]
+unit = "a"
+precision = "fp33"
+ops_per_s = 12
+[[peaks]]
+unit = "a"
+precision = "int8"
+ops_per_s = { value = nan, source = "" }
+[[peaks]]
+unit = "a"
+precision = "int8"
+ops_per_s = { value = true, source = "x", verifed = false }
+[[memories]]
+name = "m"
+holds = ["weights"]
+bytes = { value = -4, source = "s" }
+[[memories]]
+name = "m"
+holds = ["weights", "gas"]
+bytes = { value = 0, source = "s" }
+bandwidth_bytes_per_s = { value = 1.5, source = "s" }
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "device.toml"
+    path.write_text(text)
+    return path
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    with pytest.raises(BadSpec) as caught:
+        read_device(written(folder, text))
+    return str(caught.value).splitlines()
+
+
+def test_a_file_is_read_as_it_stands(tmp_path: Path) -> None:
+    device = find(str(written(tmp_path, GOOD)))
+    peak = device.peak("int8")
+    assert peak is not None
+    assert (peak.ops_per_s.value, peak.ops_per_s.verified) == (2 * 10**9, False)
+    assert isinstance(peak.ops_per_s.value, int)
+    assert device.class_ == "microcontroller"
+    assert device.memories[0].bytes.verified
+    assert device.memories[0].available_bytes == 0
+    assert device.memories[0].bandwidth_bytes_per_s is None
+
+
+def test_all_faults_come_at_once_each_with_its_path(tmp_path: Path) -> None:
+    summary, *lines = faults(tmp_path, FAULTY)
+    assert summary == f"{tmp_path / 'device.toml'}: the device file has 18 faults"
+    paths = sorted(line.strip().split(": ")[0] for line in lines)
+    assert paths == sorted(
+        [
+            "$",
+            "$.class",
+            "$.core",
+            "$.memories[0].bytes.value",
+            "$.memories[1]",
+            "$.memories[1]",
+            "$.memories[1].bandwidth_bytes_per_s.value",
+            "$.memories[1].bytes.value",
+            "$.memories[1].holds",
+            "$.name",
+            "$.peaks[0].ops_per_s",
+            "$.peaks[0].precision",
+            "$.peaks[1].ops_per_s.source",
+            "$.peaks[1].ops_per_s.value",
+            "$.peaks[2]",
+            "$.peaks[2].ops_per_s",
+            "$.peaks[2].ops_per_s.value",
+            "$.title",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "what"),
+    [
+        (("2e9", "inf"), "$.peaks[0].ops_per_s.value", "above 0"),
+        (("2e9", "nan"), "$.peaks[0].ops_per_s.value", "above 0"),
+        (("2e9", "-1"), "$.peaks[0].ops_per_s.value", "above 0"),
+        (("2e9", "0"), "$.peaks[0].ops_per_s.value", "above 0"),
+        (("2e9", "true"), "$.peaks[0].ops_per_s.value", "a number"),
+        (("2e9", '"2e9"'), "$.peaks[0].ops_per_s.value", "a number"),
+        (("2e9", "9" * 400), "$.peaks[0].ops_per_s.value", "at most"),
+        ((", verified = false", ", verified = 0"), "$.peaks[0].ops_per_s.verified", "true or false"),
+        ((', source = "data sheet, page 1"', ""), "$.memories[0].bytes.source", "missing"),
+        (('name = "RAM"', 'name = "RAM"\nkind = "fast"'), "$.memories[0]", "has no key 'kind'"),
+        (("[[peaks]]", "[peaks]"), "$.peaks", "a list of tables"),
+        (('"weights", "activations"', '"weights", "weights"'), "$.memories[0]", "holds the weights"),
+    ],
+)
+def test_one_fault(tmp_path: Path, change: tuple[str, str], path: str, what: str) -> None:
+    summary, *lines = faults(tmp_path, GOOD.replace(*change))
+    assert summary.endswith("the device file has 1 fault")
+    assert len(lines) == 1
+    assert lines[0].startswith(f"  {path}: ")
+    assert what in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"\xff\xfe\x00", "not UTF-8"),
+        (b"name = ", "no TOML"),
+        (b"x = " + b"[" * 5000, "no TOML"),
+        (b"x = " + b"9" * 5000, "no TOML"),
+        (b"#" * (1 << 20) + b"#", "larger than 1 MiB"),
+    ],
+)
+def test_what_is_no_device_file_is_refused_in_one_line(tmp_path: Path, content: bytes, what: str) -> None:
+    path = tmp_path / "device.toml"
+    path.write_bytes(content)
+    with pytest.raises(BadSpec, match=what) as caught:
+        read_device(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(BadSpec, match="cannot be read"):
+            find(str(path))
+
+
+@given(text=st.text(max_size=60), position=st.integers(0, len(GOOD)))
+def test_whatever_is_written_into_a_file_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, text: str, position: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "mutated.toml"
+    path.write_text(GOOD[:position] + text + GOOD[position:], encoding="utf-8", errors="replace")
+    try:
+        device = read_device(path)
+    except BadSpec as error:
+        assert all(line.isprintable() for line in str(error).splitlines())
+    else:
+        assert all(memory.available_bytes >= 0 for memory in device.memories)
