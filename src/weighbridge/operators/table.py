@@ -6,8 +6,28 @@ from collections.abc import Mapping
 from typing import Final
 
 from .convolution import CONVOLUTION_OPERATORS
+from .elementwise import ELEMENTWISE_OPERATORS
+from .moves import MOVE_OPERATORS
+from .normalisation import NORMALISATION_OPERATORS
+from .quantisation import QUANTISATION_OPERATORS
 from .record import Op
+from .reductions import REDUCTION_OPERATORS
+from .unary import UNARY_OPERATORS
+from .views import VIEW_OPERATORS
 
 __all__ = ["OPERATORS"]
 
-OPERATORS: Final[Mapping[str, Op]] = {op.name: op for op in (*CONVOLUTION_OPERATORS,)}
+OPERATORS: Final[Mapping[str, Op]] = {
+    op.name: op
+    for family in (
+        CONVOLUTION_OPERATORS,
+        UNARY_OPERATORS,
+        ELEMENTWISE_OPERATORS,
+        VIEW_OPERATORS,
+        MOVE_OPERATORS,
+        REDUCTION_OPERATORS,
+        NORMALISATION_OPERATORS,
+        QUANTISATION_OPERATORS,
+    )
+    for op in family
+}

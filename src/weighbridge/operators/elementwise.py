@@ -1,0 +1,160 @@
+"""Functions of several tensors, element by element, with numpy's broadcasting.
+
+The work of an output element: arithmetic is 1 of its kind, comparisons, logic, bit operations and selection 1 compare, a
+power 1 special, a remainder 1 div.  Of n tensors, a sum takes n - 1 adds and a mean one div more.  A cast only changes how
+a value is written and counts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from weighbridge.dtypes import DTYPES
+from weighbridge.errors import GraphError
+from weighbridge.graph import TensorType
+
+from .record import REQUIRED, Call, Kind, Op, Work, nothing
+from .rules import dtype_of, each, same
+from .shapes import broadcast
+
+__all__ = ["ELEMENTWISE_OPERATORS"]
+
+_BOOL = DTYPES["bool"]
+
+
+def _binary(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(broadcast(call.a.shape, call.b.shape), call.a.dtype),)
+
+
+def _comparison(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(broadcast(call.a.shape, call.b.shape), _BOOL),)
+
+
+def _variadic(call: Call) -> tuple[TensorType, ...]:
+    xs = call.all("xs")
+    if not xs:
+        raise GraphError("at least one operand is needed")
+    return (TensorType(broadcast(*(x.shape for x in xs)), xs[0].dtype),)
+
+
+def _test(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(call.x.shape, _BOOL),)
+
+
+def _where(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(broadcast(call.condition.shape, call.x.shape, call.y.shape), call.x.dtype),)
+
+
+def _prelu(call: Call) -> tuple[TensorType, ...]:
+    """The slope stretches to x and not the reverse."""
+    if broadcast(call.x.shape, call.slope.shape) != call.x.shape:
+        raise GraphError(f"a slope of shape {call.slope.shape} does not fit x of shape {call.x.shape}")
+    return (call.x,)
+
+
+def _clip_by_tensor_work(call: Call) -> Work:
+    bounds = sum(call.has(name) for name in ("low", "high"))
+    return Work(compare=bounds).times(call.outputs[0].elements)
+
+
+def _cast(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(call.x.shape, dtype_of(call)),)
+
+
+def _cast_like(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(call.x.shape, call.like.dtype),)
+
+
+def _for_each_pair(**kinds: int) -> Callable[[Call], Work]:
+    """Work between neighbours: n - 1 times an output element for n operands."""
+    unit = Work(**kinds)
+
+    def work(call: Call) -> Work:
+        return unit.times((len(call.all("xs")) - 1) * call.outputs[0].elements)
+
+    return work
+
+
+def _mean_work(call: Call) -> Work:
+    elements = call.outputs[0].elements
+    return Work(add=(len(call.all("xs")) - 1) * elements, div=elements)
+
+
+def _arithmetic(name: str, summary: str, **kinds: int) -> Op:
+    return Op(name, Kind.ELEMENTWISE, "a b", _binary, each(**kinds), fuses=name == "add", summary=summary)
+
+
+def _compared(name: str, summary: str) -> Op:
+    return Op(name, Kind.ELEMENTWISE, "a b", _comparison, each(compare=1), summary=summary)
+
+
+ELEMENTWISE_OPERATORS: Final = (
+    _arithmetic("add", "a + b", add=1),
+    _arithmetic("sub", "a - b", add=1),
+    _arithmetic("mul", "a b", mul=1),
+    _arithmetic("div", "a / b", div=1),
+    _arithmetic("mod", "remainder of a / b", div=1),
+    _arithmetic("pow", "a to the power b", special=1),
+    _arithmetic("bitwise_and", "and of every bit", compare=1),
+    _arithmetic("bitwise_or", "or of every bit", compare=1),
+    _arithmetic("bitwise_xor", "exclusive or of every bit", compare=1),
+    _arithmetic("bit_shift", "a shifted by b bits", compare=1),
+    _compared("and", "a and b"),
+    _compared("or", "a or b"),
+    _compared("xor", "exactly one of a and b"),
+    _compared("equal", "a = b"),
+    _compared("greater", "a > b"),
+    _compared("greater_or_equal", "a >= b"),
+    _compared("less", "a < b"),
+    _compared("less_or_equal", "a <= b"),
+    Op(
+        "sum",
+        Kind.ELEMENTWISE,
+        "*xs",
+        _variadic,
+        _for_each_pair(add=1),
+        fuses=True,
+        summary="sum of any number of tensors",
+    ),
+    Op("mean", Kind.ELEMENTWISE, "*xs", _variadic, _mean_work, summary="mean of any number of tensors"),
+    Op(
+        "max", Kind.ELEMENTWISE, "*xs", _variadic, _for_each_pair(compare=1), summary="largest of any number of tensors"
+    ),
+    Op(
+        "min",
+        Kind.ELEMENTWISE,
+        "*xs",
+        _variadic,
+        _for_each_pair(compare=1),
+        summary="smallest of any number of tensors",
+    ),
+    Op(
+        "where",
+        Kind.ELEMENTWISE,
+        "condition x y",
+        _where,
+        each(compare=1),
+        summary="x where the condition holds, else y",
+    ),
+    Op(
+        "prelu",
+        Kind.ELEMENTWISE,
+        "x slope:affine",
+        _prelu,
+        each(compare=1, mul=1),
+        summary="x, or slope x below 0, with a learned slope",
+    ),
+    Op(
+        "clip_by_tensor",
+        Kind.ELEMENTWISE,
+        "x low:control? high:control?",
+        same,
+        _clip_by_tensor_work,
+        summary="x between bounds that are known only at run time",
+    ),
+    Op("is_nan", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is not a number"),
+    Op("is_inf", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is infinite"),
+    Op("cast", Kind.ELEMENTWISE, "x", _cast, nothing, attributes={"dtype": REQUIRED}, summary="x in another type"),
+    Op("cast_like", Kind.ELEMENTWISE, "x like:control", _cast_like, nothing, summary="x in the type of another tensor"),
+)

@@ -1,0 +1,275 @@
+"""Softmax and the normalisations.
+
+Work is stated for each element and for each group that is normalised together (a row):
+
+- softmax: an element 1 compare (largest), 2 add (subtract it, sum), 1 special, 1 div; log-softmax: 3 add (subtract the largest,
+  sum, subtract the log), 1 compare, 1 special, and a row 1 add, 1 special; hardmax: 2 compare;
+- batch norm at inference: 1 mul, 1 add, as scale / sqrt(variance + epsilon) and the shift are constants; in training as layer
+  norm with the channels as rows, and 2 mul, 1 add for each of the two running statistics;
+- layer, group and instance norm: an element 3 add (mean, centring, variance), 2 mul (square, times the inverse deviation), 1 mul
+  for a scale, 1 add for a bias; a row 3 div (two means, inverse), 1 add (epsilon), 1 special (square root);
+- RMS norm: an element 1 add, 2 mul, 1 mul for a scale; a row 2 div, 1 add, 1 special;
+- local response norm: an element 2 mul (square, alpha), size adds (the window is summed nominally, as if no edge cut it),
+  1 add (bias), 1 special (power), 1 div;
+- Lp norm: an element 1 add and 1 div, and 1 mul (p = 2) or 1 compare (p = 1); a row 1 special where p = 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Final
+
+from weighbridge.dtypes import DTYPES
+from weighbridge.errors import GraphError
+from weighbridge.graph import Attribute, Shape, TensorType
+
+from .record import REQUIRED, Call, Kind, Op, Work
+from .rules import axes_of, dtype_of, each
+from .shapes import axis_of, broadcast
+
+__all__ = ["NORMALISATION_OPERATORS"]
+
+
+def _along_axis(call: Call) -> tuple[TensorType, ...]:
+    """An axis equal to the rank is allowed where it flattens (nothing is left behind it)."""
+    axis, rank = call.integer("axis"), len(call.x.shape)
+    if not (rank == 0 and axis in (-1, 0)) and not (call.attributes.get("flatten") and axis == rank):
+        axis_of(axis, rank)
+    return (call.x,)
+
+
+def _log_softmax_work(call: Call) -> Work:
+    axis, shape = call.integer("axis"), call.x.shape
+    row = shape[axis] if shape else 1
+    if call["flatten"]:
+        row = prod(shape[axis:])
+    rows = call.x.elements // row if row else 0
+    return Work(add=3, compare=1, special=1).times(call.x.elements).plus(Work(add=1, special=1).times(rows))
+
+
+def _channels(call: Call) -> int:
+    """Size of the channel axis; 1 for a tensor of one dimension, which is a batch."""
+    rank = len(call.x.shape)
+    if call.text("layout") not in ("channels_first", "channels_last"):
+        raise GraphError(f"there is no layout {call['layout']!r}")
+    if rank < 2:
+        return 1
+    return call.x.shape[1 if call["layout"] == "channels_first" else -1]
+
+
+def _check_channels(call: Call, *names: str) -> None:
+    channels = _channels(call)
+    for name in names:
+        if call.has(name) and call.operands[name][0].elements != channels:
+            raise GraphError(f"{name} has {call.operands[name][0].elements} elements for {channels} channels")
+
+
+def _batch_norm(call: Call) -> tuple[TensorType, ...]:
+    _check_channels(call, "scale", "bias", "mean", "variance")
+    if call["training"]:
+        return (call.x, call.mean, call.variance)
+    return (call.x,)
+
+
+def _batch_norm_work(call: Call) -> Work:
+    if not call["training"]:
+        return Work(add=1, mul=1).times(call.x.elements)
+    channels = _channels(call)
+    return _moments(call, channels).plus(Work(add=1, mul=2).times(2 * channels))
+
+
+def _moments(call: Call, rows: int) -> Work:
+    """Mean and variance over each row, and the elements brought to 0 and 1."""
+    scaled, shifted = int(call.has("scale")), int(call.has("bias"))
+    done = Work(add=3 + shifted, mul=2 + scaled).times(call.x.elements)
+    return done.plus(Work(add=1, div=3, special=1).times(rows))
+
+
+def _tail(call: Call) -> Shape:
+    """The dimensions from ``axis`` on, which are normalised together; scale and bias stretch to them."""
+    axis = axis_of(call.integer("axis"), len(call.x.shape))
+    shape = call.x.shape[axis:]
+    for name in ("scale", "bias"):
+        if call.has(name) and broadcast(call.operands[name][0].shape, shape) != shape:
+            raise GraphError(f"{name} of shape {call.operands[name][0].shape} does not fit {shape}")
+    return shape
+
+
+def _rows(call: Call) -> Shape:
+    axis = axis_of(call.integer("axis"), len(call.x.shape))
+    return call.x.shape[:axis]
+
+
+def _layer_norm(call: Call) -> tuple[TensorType, ...]:
+    tail = _tail(call)
+    if not call["statistics"]:
+        return (call.x,)
+    one = TensorType(_rows(call) + (1,) * len(tail), dtype_of(call, DTYPES["float32"], "statistics_dtype"))
+    return (call.x, one, one)
+
+
+def _layer_norm_work(call: Call) -> Work:
+    return _moments(call, prod(_rows(call)))
+
+
+def _rms_norm(call: Call) -> tuple[TensorType, ...]:
+    _tail(call)
+    return (call.x,)
+
+
+def _rms_norm_work(call: Call) -> Work:
+    scaled = int(call.has("scale"))
+    done = Work(add=1, mul=2 + scaled).times(call.x.elements)
+    return done.plus(Work(add=1, div=2, special=1).times(prod(_rows(call))))
+
+
+def _group_norm(call: Call) -> tuple[TensorType, ...]:
+    """Scale and bias hold a value for every channel, or (ONNX opset 18) for every group."""
+    groups, channels = call.integer("groups"), _channels(call)
+    if groups < 1 or channels % groups or len(call.x.shape) < 2:
+        raise GraphError(f"{channels} channels are no {groups} groups")
+    for name in ("scale", "bias"):
+        if call.has(name) and call.operands[name][0].elements not in (channels, groups):
+            raise GraphError(f"{name} has {call.operands[name][0].elements} elements for {channels} channels")
+    return (call.x,)
+
+
+def _group_norm_work(call: Call) -> Work:
+    return _moments(call, call.x.shape[0] * call.integer("groups"))
+
+
+def _instance_norm(call: Call) -> tuple[TensorType, ...]:
+    if len(call.x.shape) < 2:
+        raise GraphError("instance norm needs a batch and channels")
+    _check_channels(call, "scale", "bias")
+    return (call.x,)
+
+
+def _instance_norm_work(call: Call) -> Work:
+    return _moments(call, call.x.shape[0] * _channels(call))
+
+
+def _mean_variance(call: Call) -> tuple[TensorType, ...]:
+    axes_of(call, len(call.x.shape))
+    return (call.x,)
+
+
+def _mean_variance_work(call: Call) -> Work:
+    axes = set(axes_of(call, len(call.x.shape)))
+    return _moments(call, prod(size for axis, size in enumerate(call.x.shape) if axis not in axes))
+
+
+def _local_response(call: Call) -> tuple[TensorType, ...]:
+    if call.integer("size") < 1:
+        raise GraphError(f"a window of {call['size']} channels")
+    return (call.x,)
+
+
+def _local_response_work(call: Call) -> Work:
+    size = call.integer("size")
+    return Work(add=size + 1, mul=2, div=1, special=1).times(call.x.elements)
+
+
+def _lp_norm(call: Call) -> tuple[TensorType, ...]:
+    if call.integer("p") not in (1, 2):
+        raise GraphError(f"Lp normalisation has p 1 or 2, not {call['p']}")
+    axis_of(call.integer("axis"), len(call.x.shape))
+    return (call.x,)
+
+
+def _lp_norm_work(call: Call) -> Work:
+    if call.integer("p") == 1:
+        return Work(add=1, compare=1, div=1).times(call.x.elements)
+    row = call.x.shape[call.integer("axis")]
+    rows = call.x.elements // row if row else 0
+    return Work(add=1, mul=1, div=1).times(call.x.elements).plus(Work(special=rows))
+
+
+_AFFINE: Final = "x scale:affine? bias:affine?"
+_EPSILON: Final[dict[str, Attribute]] = {"epsilon": 1e-5}
+_LAYOUT: Final[dict[str, Attribute]] = {"layout": "channels_first"}
+_SOFTMAX: Final[dict[str, Attribute]] = {"axis": -1, "flatten": False}
+
+
+def _softmax(name: str, work: Callable[[Call], Work], summary: str) -> Op:
+    return Op(name, Kind.NORMALISATION, "x", _along_axis, work, attributes=_SOFTMAX, summary=summary)
+
+
+NORMALISATION_OPERATORS: Final = (
+    _softmax("softmax", each(add=2, compare=1, special=1, div=1), "exp(x) over its sum along an axis"),
+    _softmax("log_softmax", _log_softmax_work, "log of the softmax"),
+    _softmax("hardmax", each(compare=2), "1 at the first largest value along an axis, else 0"),
+    Op(
+        "batch_norm",
+        Kind.NORMALISATION,
+        "x scale:affine? bias:affine? mean:statistic variance:statistic",
+        _batch_norm,
+        _batch_norm_work,
+        attributes={**_EPSILON, **_LAYOUT, "training": False},
+        summary="scale and shift of every channel by stored statistics; in training by the batch's, and the new ones",
+    ),
+    Op(
+        "layer_norm",
+        Kind.NORMALISATION,
+        _AFFINE,
+        _layer_norm,
+        _layer_norm_work,
+        attributes={"axis": -1, **_EPSILON, "statistics": False, "statistics_dtype": "float32"},
+        summary="normalised over all axes from one on; with ``statistics`` also mean and inverse deviation",
+    ),
+    Op(
+        "rms_norm",
+        Kind.NORMALISATION,
+        "x scale:affine?",
+        _rms_norm,
+        _rms_norm_work,
+        attributes={"axis": -1, **_EPSILON},
+        summary="divided by the root mean square over all axes from one on",
+    ),
+    Op(
+        "group_norm",
+        Kind.NORMALISATION,
+        _AFFINE,
+        _group_norm,
+        _group_norm_work,
+        attributes={"groups": REQUIRED, **_EPSILON, **_LAYOUT},
+        summary="normalised over the channels of a group and space",
+    ),
+    Op(
+        "instance_norm",
+        Kind.NORMALISATION,
+        _AFFINE,
+        _instance_norm,
+        _instance_norm_work,
+        attributes={**_EPSILON, **_LAYOUT},
+        summary="normalised over the space of every channel",
+    ),
+    Op(
+        "mean_variance_norm",
+        Kind.NORMALISATION,
+        "x",
+        _mean_variance,
+        _mean_variance_work,
+        attributes={"axes": (0, 2, 3)},
+        summary="normalised over axes, without scale and shift",
+    ),
+    Op(
+        "local_response_norm",
+        Kind.NORMALISATION,
+        "x",
+        _local_response,
+        _local_response_work,
+        attributes={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "bias": 1.0, **_LAYOUT},
+        summary="divided by a power of the squares of neighbouring channels",
+    ),
+    Op(
+        "lp_norm",
+        Kind.NORMALISATION,
+        "x",
+        _lp_norm,
+        _lp_norm_work,
+        attributes={"axis": -1, "p": 2},
+        summary="divided by the L1 or L2 norm along an axis",
+    ),
+)

@@ -1,0 +1,105 @@
+"""Between real and quantised values.
+
+The work of an element: quantising is 1 div (by the scale), 1 add (rounding), 1 add more where there is a zero point, 2 compare
+(to the range of the type); dequantising is 1 mul, and 1 add where there is a zero point.  Dynamic quantisation takes 2 compare an
+element more for the range, and for the tensor as a whole 4 compare, 3 add and 2 div for scale and zero point.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from weighbridge.dtypes import DTYPES, DType
+from weighbridge.errors import GraphError
+from weighbridge.graph import TensorType
+
+from .record import Call, Kind, Op, Work
+from .rules import dtype_of
+from .shapes import axis_of
+
+__all__ = ["QUANTISATION_OPERATORS"]
+
+_UINT8, _FLOAT32 = DTYPES["uint8"], DTYPES["float32"]
+
+
+def _check_scale(call: Call) -> None:
+    """One scale, one a position of ``axis``, or one a block of ``block_size`` positions along it."""
+    shape, scale, block = call.x.shape, call.scale.shape, call.integer("block_size")
+    if call.scale.elements == 1 and len(scale) <= 1:
+        return
+    axis = axis_of(call.integer("axis"), len(shape))
+    if block:
+        blocks = -(-shape[axis] // block) if block > 0 else -1
+        fits = scale == (*shape[:axis], blocks, *shape[axis + 1 :])
+    else:
+        fits = scale == (shape[axis],)
+    if not fits:
+        raise GraphError(f"a scale of shape {scale} does not fit {shape} along axis {axis}")
+
+
+def _check_zero_point(call: Call) -> None:
+    if call.has("zero_point") and call.zero_point.elements != call.scale.elements:
+        raise GraphError(f"{call.scale.elements} scales and {call.zero_point.elements} zero points")
+
+
+def _quantize(call: Call) -> tuple[TensorType, ...]:
+    """``dtype`` wins, else the zero point's type, else 8 unsigned bits."""
+    _check_scale(call)
+    _check_zero_point(call)
+    default = call.zero_point.dtype if call.has("zero_point") else _UINT8
+    return (TensorType(call.x.shape, dtype_of(call, default)),)
+
+
+def _quantize_work(call: Call) -> Work:
+    return Work(add=1 + call.has("zero_point"), div=1, compare=2).times(call.x.elements)
+
+
+def _dequantize(call: Call) -> tuple[TensorType | DType, ...]:
+    _check_scale(call)
+    _check_zero_point(call)
+    return (TensorType(call.x.shape, dtype_of(call, call.scale.dtype)),)
+
+
+def _dequantize_work(call: Call) -> Work:
+    return Work(add=int(call.has("zero_point")), mul=1).times(call.x.elements)
+
+
+def _dynamic_quantize(call: Call) -> tuple[TensorType, ...]:
+    dtype = dtype_of(call)
+    return (TensorType(call.x.shape, dtype), TensorType((), _FLOAT32), TensorType((), dtype))
+
+
+def _dynamic_quantize_work(call: Call) -> Work:
+    """Range, then quantisation with a zero point; scale: range over levels; zero point: rounded and kept in range."""
+    return Work(add=2, div=1, compare=4).times(call.x.elements).plus(Work(add=3, div=2, compare=4))
+
+
+QUANTISATION_OPERATORS: Final = (
+    Op(
+        "quantize",
+        Kind.QUANTISATION,
+        "x scale:statistic zero_point:statistic?",
+        _quantize,
+        _quantize_work,
+        attributes={"dtype": "", "axis": 1, "block_size": 0},
+        summary="x / scale, rounded, plus the zero point, kept in the range of the type",
+    ),
+    Op(
+        "dequantize",
+        Kind.QUANTISATION,
+        "x scale:statistic zero_point:statistic?",
+        _dequantize,
+        _dequantize_work,
+        attributes={"dtype": "", "axis": 1, "block_size": 0},
+        summary="scale (x - zero point)",
+    ),
+    Op(
+        "dynamic_quantize",
+        Kind.QUANTISATION,
+        "x",
+        _dynamic_quantize,
+        _dynamic_quantize_work,
+        attributes={"dtype": "uint8"},
+        summary="quantised by the tensor's own range, with the scale and the zero point",
+    ),
+)

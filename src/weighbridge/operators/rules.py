@@ -1,0 +1,136 @@
+"""What the records of most families are made of: result types, work an element, bytes of a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+
+from weighbridge.dtypes import DTYPES, DType
+from weighbridge.errors import GraphError
+from weighbridge.graph import UNKNOWN, Shape, TensorType
+
+from .record import Call, Traffic, Work
+from .shapes import axis_of
+
+__all__ = [
+    "INT64",
+    "axes_of",
+    "dtype_of",
+    "each",
+    "known",
+    "number",
+    "reads_nothing",
+    "same",
+    "same_rank",
+    "selects",
+    "sizes_of",
+    "when_known",
+]
+
+INT64 = DTYPES["int64"]
+
+Infer = Callable[[Call], tuple[TensorType | DType, ...]]
+
+
+def each(**kinds: int) -> Callable[[Call], Work]:
+    """A work rule: so many scalar operations of each kind for every element of the first output."""
+    unit = Work(**kinds)
+
+    def work(call: Call) -> Work:
+        return unit.times(call.outputs[0].elements)
+
+    return work
+
+
+def same(call: Call) -> tuple[TensorType, ...]:
+    """A shape rule: one output, typed as the operand x."""
+    return (call.x,)
+
+
+def when_known(*attributes: str) -> Callable[[Infer], Infer]:
+    """A shape rule that holds where these attributes are known.
+
+    A front end that could not learn a value gives ``"unknown"`` for it: the output then has its type and no shape.  The
+    wrapped rule must have one output of the type of its first operand, or handle the attribute itself.
+    """
+
+    def wrap(rule: Infer) -> Infer:
+        def infer(call: Call) -> tuple[TensorType | DType, ...]:
+            if known(call, *attributes):
+                return rule(call)
+            first = next(iter(call.operands.values()))[0]
+            return (first.dtype,)
+
+        return infer
+
+    return wrap
+
+
+def known(call: Call, *attributes: str) -> bool:
+    """Whether the front end could learn the values of all these attributes."""
+    return all(call[name] != UNKNOWN for name in attributes)
+
+
+def dtype_of(call: Call, default: DType | None = None, name: str = "dtype") -> DType:
+    """The element type that an attribute names; ``default`` where it is empty.  Raises ``GraphError`` for no such type."""
+    text = call.text(name)
+    if not text and default is not None:
+        return default
+    if text not in DTYPES:
+        raise GraphError(f"{name} {text!r} is no element type")
+    return DTYPES[text]
+
+
+def number(call: Call, name: str) -> float:
+    """An attribute that must be a finite number."""
+    value = call[name]
+    if isinstance(value, int | float) and isfinite(value):
+        return value
+    raise GraphError(f"{name} must be a number, not {value!r}")
+
+
+def sizes_of(call: Call, name: str) -> Shape:
+    """An attribute that must be dimensions: whole numbers, none of them negative."""
+    sizes = call.integers(name)
+    if any(size < 0 for size in sizes):
+        raise GraphError(f"{name} has a negative dimension: {sizes}")
+    return sizes
+
+
+def axes_of(call: Call, rank: int, name: str = "axes") -> tuple[int, ...]:
+    """An attribute that must be distinct axes, or ``"all"``; counted from the front, in the order given."""
+    if call[name] == "all":
+        return tuple(range(rank))
+    axes = tuple(axis_of(axis, rank) for axis in call.integers(name))
+    if len(set(axes)) != len(axes):
+        raise GraphError(f"{name} names an axis twice: {axes}")
+    return axes
+
+
+def same_rank(a: TensorType, b: TensorType, names: str) -> None:
+    """Raises ``GraphError`` unless both have as many dimensions."""
+    if len(a.shape) != len(b.shape):
+        raise GraphError(f"{names} have {len(a.shape)} and {len(b.shape)} dimensions, not as many")
+
+
+def _total(parts: list[int | None]) -> int | None:
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def selects(name: str) -> Callable[[Call], Traffic]:
+    """A traffic rule: of the operand ``name`` no more is read than comes out; the others are read whole."""
+
+    def traffic(call: Call) -> Traffic:
+        reads: list[int | None] = []
+        for operand, types in call.operands.items():
+            for one in types:
+                wanted = sum(output.elements for output in call.outputs) if operand == name else one.elements
+                reads.append(one.dtype.bytes_of(min(wanted, one.elements)))
+        return Traffic(_total(reads), _total([output.bytes for output in call.outputs]))
+
+    return traffic
+
+
+def reads_nothing(call: Call) -> Traffic:
+    """A traffic rule: only the outputs are written, as the operands matter by their shape alone."""
+    return Traffic(0, _total([output.bytes for output in call.outputs]))

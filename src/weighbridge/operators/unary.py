@@ -1,0 +1,120 @@
+"""Functions of one tensor, element by element.
+
+The work of an element, which the records state, follows from the formula as written, by these conventions:
+
+- a negation, subtraction, rounding (floor, ceil, round: done in the adder) is 1 add; a change of sign inside a larger formula
+  is free;
+- minimum, maximum, absolute value, selection and logic are 1 compare; sign is 2;
+- exp, log, erf, square root and the trigonometric and hyperbolic functions are 1 special; a reciprocal is 1 div;
+- products with constants count (an x / constant as a mul), constant expressions of constants do not;
+- where a function has pieces, the most expensive one counts for every element.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from weighbridge.errors import GraphError
+from weighbridge.graph import Attribute
+
+from .record import Call, Kind, Op, Work
+from .rules import each, number, same
+
+__all__ = ["UNARY_OPERATORS"]
+
+
+def _unary(name: str, summary: str, attributes: dict[str, Attribute] | None = None, **kinds: int) -> Op:
+    return Op(name, Kind.UNARY, "x", same, each(**kinds), attributes=attributes or {}, summary=summary)
+
+
+def _clip_work(call: Call) -> Work:
+    """One comparison a bound that is there."""
+    bounds = 0
+    for name in ("low", "high"):
+        if call[name] != "none":
+            number(call, name)
+            bounds += 1
+    return Work(compare=bounds).times(call.outputs[0].elements)
+
+
+_GELU: Final = {
+    "none": Work(add=1, mul=3, special=1),
+    "tanh": Work(add=2, mul=6, special=1),
+    "sigmoid": Work(add=1, mul=2, div=1, special=1),
+}
+
+
+def _gelu_work(call: Call) -> Work:
+    """``none``: x/2 (1 + erf(x / sqrt 2)); ``tanh``: Hendrycks and Gimpel (2016); ``sigmoid``: x sigmoid(1.702 x)."""
+    unit = _GELU.get(call.text("approximate"))
+    if unit is None:
+        raise GraphError(f"gelu has no approximation {call['approximate']!r}")
+    return unit.times(call.outputs[0].elements)
+
+
+def _silu_work(call: Call) -> Work:
+    """The formula is x sigmoid(alpha x); the product with alpha counts unless it is 1."""
+    unit = Work(add=1, mul=1 if call["alpha"] == 1 else 2, div=1, special=1)
+    return unit.times(call.outputs[0].elements)
+
+
+UNARY_OPERATORS: Final = (
+    _unary("abs", "|x|", compare=1),
+    _unary("neg", "-x", add=1),
+    _unary("sign", "-1, 0 or 1", compare=2),
+    _unary("floor", "largest whole number not above x", add=1),
+    _unary("ceil", "smallest whole number not below x", add=1),
+    _unary("round", "nearest whole number", add=1),
+    _unary("not", "logical negation", compare=1),
+    _unary("bitwise_not", "negation of every bit", compare=1),
+    _unary("reciprocal", "1 / x", div=1),
+    _unary("sqrt", "square root", special=1),
+    _unary("rsqrt", "1 / sqrt(x)", div=1, special=1),
+    *(
+        _unary(name, f"{name}(x)", special=1)
+        for name in (
+            *("exp", "log", "erf", "sin", "cos", "tan", "asin", "acos", "atan"),
+            *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+        )
+    ),
+    _unary("relu", "max(x, 0)", compare=1),
+    _unary("leaky_relu", "x, or alpha x below 0", {"alpha": 0.01}, compare=1, mul=1),
+    _unary("thresholded_relu", "x above alpha, else 0", {"alpha": 1.0}, compare=1),
+    Op(
+        "clip",
+        Kind.UNARY,
+        "x",
+        same,
+        _clip_work,
+        attributes={"low": "none", "high": "none"},
+        summary="x between constant bounds, either of which may be absent; ReLU6 is low 0, high 6",
+    ),
+    _unary("elu", "x, or alpha (exp(x) - 1) below 0", {"alpha": 1.0}, compare=1, special=1, add=1, mul=1),
+    _unary("celu", "x, or alpha (exp(x / alpha) - 1) below 0", {"alpha": 1.0}, compare=1, special=1, add=1, mul=2),
+    _unary(
+        "selu",
+        "gamma times x, or gamma alpha (exp(x) - 1) below 0",
+        {"alpha": 1.67326, "gamma": 1.0507},
+        compare=1,
+        special=1,
+        add=1,
+        mul=1,
+    ),
+    _unary("sigmoid", "1 / (1 + exp(-x))", special=1, add=1, div=1),
+    _unary("hard_sigmoid", "alpha x + beta between 0 and 1", {"alpha": 0.2, "beta": 0.5}, mul=1, add=1, compare=2),
+    _unary("hard_swish", "x times (x / 6 + 1/2 between 0 and 1)", mul=2, add=1, compare=2),
+    Op("silu", Kind.UNARY, "x", same, _silu_work, attributes={"alpha": 1.0}, summary="x sigmoid(alpha x), or swish"),
+    Op(
+        "gelu",
+        Kind.UNARY,
+        "x",
+        same,
+        _gelu_work,
+        attributes={"approximate": "none"},
+        summary="x times the normal distribution function of x, exact or approximated",
+    ),
+    _unary("softplus", "log(1 + exp(x))", special=2, add=1),
+    _unary("softsign", "x / (1 + |x|)", compare=1, add=1, div=1),
+    _unary("mish", "x tanh(log(1 + exp(x)))", special=3, add=1, mul=1),
+    _unary("shrink", "0 within the threshold, else x moved by bias", {"bias": 0.0, "threshold": 0.5}, compare=2, add=1),
+)

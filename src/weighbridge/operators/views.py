@@ -1,0 +1,135 @@
+"""Views: the output is the operand's storage under another shape; and identities, which a deployed graph does without.
+
+Reshape, flatten, squeeze and unsqueeze are views, and nothing else is: transposes, slices and expansions own their values,
+as runtimes copy them.  A view computes nothing and moves nothing.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final
+
+from weighbridge.dtypes import DTYPES
+from weighbridge.errors import GraphError
+from weighbridge.graph import TensorType
+
+from .record import REQUIRED, Call, Kind, Op, Traffic, nothing
+from .rules import axes_of, same, when_known
+from .shapes import axis_of
+
+__all__ = ["VIEW_OPERATORS"]
+
+
+def _moves_nothing(call: Call) -> Traffic:
+    return Traffic(0, 0)
+
+
+@when_known("shape")
+def _reshape(call: Call) -> tuple[TensorType, ...]:
+    """A 0 keeps the dimension at its place (unless ``allow_zero``), one -1 takes what is left."""
+    target = list(call.integers("shape"))
+    if not call["allow_zero"]:
+        for axis, size in enumerate(target):
+            if size == 0:
+                if axis >= len(call.x.shape):
+                    raise GraphError(f"a 0 at axis {axis} of the shape, where x has no dimension to keep")
+                target[axis] = call.x.shape[axis]
+    if any(size < -1 for size in target) or target.count(-1) > 1:
+        raise GraphError(f"{tuple(target)} is no shape")
+    fixed = prod(size for size in target if size != -1)
+    if -1 in target:
+        if fixed == 0 or call.x.elements % fixed:
+            raise GraphError(f"{call.x.elements} elements do not fill the shape {tuple(target)}")
+        target[target.index(-1)] = call.x.elements // fixed
+    elif fixed != call.x.elements:
+        raise GraphError(f"{call.x.elements} elements do not fill the shape {tuple(target)}")
+    return (TensorType(tuple(target), call.x.dtype),)
+
+
+def _flatten(call: Call) -> tuple[TensorType, ...]:
+    """Two dimensions: the product of those before ``axis``, and of those from it on.  Axis = rank is allowed."""
+    axis, rank = call.integer("axis"), len(call.x.shape)
+    split = rank if axis == rank else axis_of(axis, rank)
+    return (TensorType((prod(call.x.shape[:split]), prod(call.x.shape[split:])), call.x.dtype),)
+
+
+@when_known("axes")
+def _squeeze(call: Call) -> tuple[TensorType, ...]:
+    shape = call.x.shape
+    if call["axes"] == "ones":
+        return (TensorType(tuple(size for size in shape if size != 1), call.x.dtype),)
+    axes = axes_of(call, len(shape))
+    for axis in axes:
+        if shape[axis] != 1:
+            raise GraphError(f"axis {axis} has {shape[axis]} elements and cannot be squeezed")
+    return (TensorType(tuple(size for axis, size in enumerate(shape) if axis not in axes), call.x.dtype),)
+
+
+@when_known("axes")
+def _unsqueeze(call: Call) -> tuple[TensorType, ...]:
+    """``axes`` are positions in the result."""
+    rank = len(call.x.shape) + len(call.integers("axes"))
+    axes, sizes = set(axes_of(call, rank)), iter(call.x.shape)
+    return (TensorType(tuple(1 if axis in axes else next(sizes) for axis in range(rank)), call.x.dtype),)
+
+
+def _dropout(call: Call) -> tuple[TensorType, ...]:
+    return (call.x, TensorType(call.x.shape, DTYPES["bool"])) if call["mask"] else (call.x,)
+
+
+VIEW_OPERATORS: Final = (
+    Op(
+        "reshape",
+        Kind.VIEW,
+        "x shape:control?",
+        _reshape,
+        nothing,
+        traffic=_moves_nothing,
+        attributes={"shape": REQUIRED, "allow_zero": False},
+        view_of="x",
+        summary="the same elements under another shape",
+    ),
+    Op(
+        "flatten",
+        Kind.VIEW,
+        "x",
+        _flatten,
+        nothing,
+        traffic=_moves_nothing,
+        attributes={"axis": 1},
+        view_of="x",
+        summary="two dimensions, split at an axis",
+    ),
+    Op(
+        "squeeze",
+        Kind.VIEW,
+        "x axes:control?",
+        _squeeze,
+        nothing,
+        traffic=_moves_nothing,
+        attributes={"axes": "ones"},
+        view_of="x",
+        summary="without axes of one element",
+    ),
+    Op(
+        "unsqueeze",
+        Kind.VIEW,
+        "x axes:control?",
+        _unsqueeze,
+        nothing,
+        traffic=_moves_nothing,
+        attributes={"axes": REQUIRED},
+        view_of="x",
+        summary="with axes of one element put in",
+    ),
+    Op("identity", Kind.IDENTITY, "x", same, nothing, summary="x"),
+    Op(
+        "dropout",
+        Kind.IDENTITY,
+        "x ratio:control? training:control?",
+        _dropout,
+        nothing,
+        attributes={"mask": False},
+        summary="x at inference, and where asked for a mask",
+    ),
+)
