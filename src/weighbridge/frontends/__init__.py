@@ -1,0 +1,1 @@
+"""Front ends: each makes a ``Graph`` from one kind of source."""

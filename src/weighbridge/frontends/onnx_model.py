@@ -1,0 +1,203 @@
+"""An ONNX file as a parsed ModelProto without weights: what the front end translates.
+
+Only structure is read.  External data stays where it is; its paths are checked to lie inside the model's folder, and a
+small integer tensor can be fetched from there when a shape is computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from weighbridge.errors import BadModel
+from weighbridge.frontends import onnx_proto, onnx_wire, sniff
+from weighbridge.frontends.onnx_tensors import Value, decode, dims_of, dtype_of, is_external, unpack
+from weighbridge.graph import Shape
+
+__all__ = ["OnnxModel", "read"]
+
+_DEFAULT_DOMAINS = ("", "ai.onnx")
+_DAMAGED = "the file is damaged, or it is no ONNX model"
+_PLAIN = frozenset({1, 2, 3, 6, 7, 8})
+"""Attribute types that hold no graph and no tensor: floats, integers, strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxModel:
+    """A ModelProto whose large payloads are left out (``onnx_wire.payload_note`` says what they were).
+
+    ``opsets`` maps a domain to the version imported; the default domain is the empty string.
+    """
+
+    path: Path
+    proto: Any
+    ir_version: int
+    opsets: Mapping[str, int]
+
+    def integers(self, tensor: Any) -> tuple[Shape, tuple[Value, ...]] | None:
+        """Shape and values of a small TensorProto, wherever they are; None where they are not to be had.
+
+        Raises ``BadModel`` where an integer tensor of up to 64 KiB says that it is in another file and is not.
+        """
+        return self.external_integers(tensor) if is_external(tensor) else decode(tensor)
+
+    def external_integers(self, tensor: Any) -> tuple[Shape, tuple[Value, ...]] | None:
+        """Shape and values of an integer or bool TensorProto that is stored in another file.
+
+        None where it is not integer or takes more than 64 KiB.  Raises ``BadModel`` where the file is missing or short.
+        """
+        shape, dtype = dims_of(tensor), dtype_of(tensor.data_type)
+        size = dtype.bytes_of(prod(shape))
+        if dtype.kind not in ("int", "uint", "bool") or size is None or size > onnx_wire.KEPT_INTEGER_BYTES:
+            return None
+        place = {entry.key: entry.value for entry in tensor.external_data}
+        target = _inside(self.path, tensor)
+        offset = _number(place.get("offset", "0"), tensor)
+        if _number(place.get("length", str(size)), tensor) != size:
+            raise BadModel(f"the external data has {place['length']} bytes where {size} are needed", where=tensor.name)
+        try:
+            with target.open("rb", buffering=0) as file:
+                file.seek(offset)
+                data = file.read(size)
+        except (OSError, ValueError, OverflowError) as error:
+            what = f"a shape is computed from this tensor, but its data file {target.name!r} cannot be read ({_reason(error)})"
+            raise BadModel(what, where=tensor.name, hint=f"put {target.name} beside the model") from None
+        if len(data) != size:
+            what = f"its data file {target.name!r} ends before byte {offset + size:,}"
+            raise BadModel(what, where=tensor.name, hint="the data file is damaged or is another model's")
+        values = unpack(data, dtype, prod(shape))
+        return None if values is None else (shape, values)
+
+
+def read(path: Path | str) -> OnnxModel:
+    """The ONNX model in the file at ``path``.
+
+    A model without any opset import is taken at opset 1, as ONNX defines for IR versions before 3; without a graph, or
+    with names that are not UTF-8, or with external data outside its folder, it raises ``BadModel``.  A file of another
+    format raises ``UnsupportedFormat`` with that format's name.
+    """
+    path = Path(path)
+    sniff.expect(path, "onnx")
+    data = onnx_wire.strip(path)
+    try:
+        proto = onnx_proto.parse(data)
+        _check_top(proto)
+        opsets = _opsets(proto)
+        check_external = b"location" in data
+        del data
+        for nodes, stored in _scopes(proto):
+            _check_names(nodes)
+            if check_external:
+                for tensor in (*stored, *_attribute_tensors(nodes)):
+                    if is_external(tensor):
+                        _inside(path, tensor)
+    except BadModel as error:
+        raise error.at(path.name) from None
+    return OnnxModel(path=path, proto=proto, ir_version=proto.ir_version, opsets=opsets)
+
+
+def _check_top(proto: Any) -> None:
+    if not proto.HasField("graph"):
+        raise BadModel("there is no graph in it", hint=_DAMAGED)
+
+
+def _opsets(proto: Any) -> dict[str, int]:
+    """Versions by domain: the highest of several, and versions below 1 say nothing."""
+    opsets: dict[str, int] = {}
+    for entry in proto.opset_import:
+        domain = "" if _text(entry.domain) in _DEFAULT_DOMAINS else entry.domain
+        if entry.version > opsets.get(domain, 0):
+            opsets[domain] = entry.version
+    if not opsets:
+        if proto.ir_version >= 3:
+            hint = "export it again with an opset version"
+            raise BadModel("it does not say which operator set it uses (opset_import)", hint=hint)
+        opsets[""] = 1
+    return opsets
+
+
+def _scopes(proto: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Nodes and stored tensors of the graph, of every function, and of all graphs inside them."""
+    pending: list[tuple[Any, list[Any]]] = [(function.node, []) for function in proto.functions]
+    pending.append((proto.graph.node, _stored(proto.graph)))
+    while pending:
+        nodes, stored = pending.pop()
+        yield nodes, stored
+        for node in nodes:
+            for attribute in node.attribute:
+                if attribute.type in _PLAIN:
+                    continue
+                graphs = [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
+                pending.extend((graph.node, _stored(graph)) for graph in graphs)
+
+
+def _stored(graph: Any) -> list[Any]:
+    sparse = (tensor for entry in graph.sparse_initializer for tensor in (entry.values, entry.indices))
+    return [*graph.initializer, *sparse]
+
+
+def _attribute_tensors(nodes: Any) -> Iterator[Any]:
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.type in _PLAIN:
+                continue
+            yield from attribute.tensors
+            if attribute.HasField("t"):
+                yield attribute.t
+            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                yield from (sparse.values, sparse.indices)
+
+
+def _check_names(nodes: Any) -> None:
+    """Raises ``BadModel`` for a name that is not UTF-8: protobuf hands those over as bytes."""
+    for node in nodes:
+        try:
+            "".join((*node.input, *node.output, node.name, node.op_type, node.domain))
+        except TypeError:
+            name = node.name if isinstance(node.name, str) else repr(node.name)
+            raise BadModel("a name at this node is not UTF-8 text", where=name, hint=_DAMAGED) from None
+        for attribute in node.attribute:
+            _text(attribute.name)
+
+
+def _text(name: str | bytes) -> str:
+    if isinstance(name, bytes):
+        raise BadModel(f"the name {name[:40]!r} is not UTF-8 text", hint=_DAMAGED)
+    return name
+
+
+def _inside(path: Path, tensor: Any) -> Path:
+    """The data file of an external tensor, which lies in the model's folder or below.
+
+    Raises ``BadModel`` for a location that is absolute, leaves the folder (also through a symbolic link), or is missing.
+    """
+    location = next((_text(entry.value) for entry in tensor.external_data if entry.key == "location"), "")
+    parts = PurePosixPath(location).parts
+    if not parts or "\\" in location or "\0" in location or ":" in parts[0] or parts[0] == "/" or ".." in parts:
+        what = f"its data is said to be in {location!r}, which is no path inside the model's folder"
+        raise BadModel(
+            what, where=_text(tensor.name), hint="the weights of a model belong beside it: do not trust this file"
+        )
+    folder = path.parent.resolve()
+    target = (folder / location).resolve()
+    if not target.is_relative_to(folder):
+        what = f"its data file {location!r} is a link out of the model's folder"
+        raise BadModel(what, where=_text(tensor.name), hint="copy the data file itself beside the model")
+    return target
+
+
+def _number(text: str | bytes, tensor: Any) -> int:
+    """A byte count of the external data."""
+    digits = text if isinstance(text, str) else ""
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+        raise BadModel(
+            f"the external data has an offset or length of {text!r}", where=_text(tensor.name), hint=_DAMAGED
+        )
+    return int(digits)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or "unreadable") if isinstance(error, OSError) else str(error)
