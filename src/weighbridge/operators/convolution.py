@@ -1,84 +1,223 @@
-"""Convolutions, over any number of spatial dimensions, in both layouts."""
+"""Convolutions, transposed and deformable ones, over any number of spatial dimensions, in both layouts, batched or not."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import Final
+from typing import Final, NamedTuple
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .quantised import QUANTISED_SLOTS, quantisation_work, result_dtype
 from .record import Call, Kind, Loops, Op, Work
-from .shapes import per_axis, spatial_of, window_output, window_padding, with_spatial
+from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
 
 __all__ = ["CONVOLUTION_OPERATORS"]
 
-_WINDOW: Final[dict[str, Attribute]] = {"stride": 1, "padding": 0, "dilation": 1}
-_LAYOUT: Final[dict[str, Attribute]] = {"groups": 1, "layout": "channels_first", "weight_layout": "oi_spatial"}
+_COMMON: Final[dict[str, Attribute]] = {
+    "stride": 1,
+    "padding": 0,
+    "dilation": 1,
+    "groups": 1,
+    "layout": "channels_first",
+    "output_dtype": "",
+}
+
+# Where the output channels, the input channels and the taps stand in a weight.  PyTorch and ONNX keep oi_spatial (io_spatial
+# for a transposed convolution), TFLite o_spatial_i (1_spatial_o for a depthwise one), TensorFlow spatial_io and spatial_oi.
+_WEIGHT_AXES: Final = {
+    "oi_spatial": (0, 1, slice(2, None)),
+    "io_spatial": (1, 0, slice(2, None)),
+    "o_spatial_i": (0, -1, slice(1, -1)),
+    "1_spatial_o": (-1, 0, slice(1, -1)),
+    "spatial_io": (-1, -2, slice(0, -2)),
+    "spatial_oi": (-2, -1, slice(0, -2)),
+}
+
+
+class _Geometry(NamedTuple):
+    """``c_o`` and ``c_i`` are all channels; ``output`` are the spatial sizes of the result."""
+
+    frame: Frame
+    groups: int
+    c_o: int
+    taps: Shape
+    output: Shape
+
+    @property
+    def c_i(self) -> int:
+        return self.frame.channels
 
 
 def _weight_parts(call: Call) -> tuple[int, int, Shape]:
-    """(output channels, input channels a group, taps an axis) of the weight.
-
-    ``oi_spatial`` is PyTorch's and ONNX's order, ``o_spatial_i`` TFLite's, ``spatial_io`` TensorFlow's.
-    """
+    """(output axis, input axis, taps) of the weight: one of the channel sizes is of a group, which one depends on the operator."""
     layout, shape = call.text("weight_layout"), call.w.shape
+    if layout not in _WEIGHT_AXES:
+        raise GraphError(f"there is no weight layout {layout!r}", hint=f"there are {', '.join(_WEIGHT_AXES)}")
     if len(shape) < 3:
         raise GraphError(f"a convolution's weight has at least 3 dimensions, not {len(shape)}")
-    if layout == "oi_spatial":
-        return shape[0], shape[1], shape[2:]
-    if layout == "o_spatial_i":
-        return shape[0], shape[-1], shape[1:-1]
-    if layout == "spatial_io":
-        return shape[-1], shape[-2], shape[:-2]
-    raise GraphError(f"there is no weight layout {layout!r}")
+    output, given, taps = _WEIGHT_AXES[layout]
+    if min(shape[taps]) < 1:
+        raise GraphError("a kernel has at least one tap along every axis")
+    return shape[output], shape[given], shape[taps]
 
 
-def _geometry(call: Call) -> tuple[int, int, int, Shape, Shape]:
-    """(batch, c_o, c_i a group, taps, output sizes), all checked against each other."""
-    layout, groups = call.text("layout"), call.integer("groups")
+def _check_channels(call: Call, c_i: int, given: int, c_o: int) -> None:
+    """``given`` are the input channels that weight and groups stand for, ``c_o`` the output channels."""
+    if c_i != given:
+        raise GraphError(f"the input has {c_i} channels, its weight and groups are for {given}")
+    if call.has("b") and call.b.elements != c_o:
+        raise GraphError(f"a bias of {call.b.elements} for {c_o} output channels")
+
+
+def _groups(call: Call, channels: int) -> int:
+    groups = call.integer("groups")
+    if groups < 1 or channels % groups:
+        raise GraphError(f"{channels} channels cannot be split into {groups} groups")
+    return groups
+
+
+def _geometry(call: Call) -> _Geometry:
     c_o, c_i_group, taps = _weight_parts(call)
-    if len(call.x.shape) != len(taps) + 2:
-        raise GraphError(f"an input of {len(call.x.shape)} dimensions under a kernel of {len(taps)}")
-    c_i = call.x.shape[1 if layout == "channels_first" else -1]
-    if groups < 1 or c_i != c_i_group * groups or c_o % groups:
-        raise GraphError(
-            f"{c_i} input channels, {groups} groups and a weight for {c_i_group} to {c_o} channels contradict each other"
+    groups = _groups(call, c_o)
+    frame = frame_of(call.x, len(taps), call.text("layout"))
+    _check_channels(call, frame.channels, c_i_group * groups, c_o)
+    return _Geometry(frame, groups, c_o, taps, sliding_output(call, frame.sizes, taps))
+
+
+def _transposed_geometry(call: Call) -> _Geometry:
+    c_o_group, c_i, taps = _weight_parts(call)
+    groups = _groups(call, c_i)
+    frame = frame_of(call.x, len(taps), call.text("layout"))
+    _check_channels(call, frame.channels, c_i, c_o_group * groups)
+    return _Geometry(frame, groups, c_o_group * groups, taps, _transposed_output(call, frame.sizes, taps))
+
+
+def _transposed_output(call: Call, sizes: Shape, taps: Shape) -> Shape:
+    """The result's spatial sizes (ONNX ConvTranspose-11).
+
+    (size - 1) x stride + dilation x (taps - 1) + 1 + output_padding - padding; ``output_size``, where given, wins, and
+    SAME is size x stride.
+    """
+    rank = len(taps)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    extra = per_axis(call.integers("output_padding"), rank, "output_padding")
+    if min(stride) < 1 or min(dilation) < 1 or min(extra) < 0:
+        raise GraphError("stride and dilation must be at least 1, output_padding at least 0")
+    output: Shape
+    if call["output_size"] != ():
+        output = per_axis(call.integers("output_size"), rank, "output_size")
+    elif call["padding"] in ("same_upper", "same_lower"):
+        output = tuple(size * s for size, s in zip(sizes, stride, strict=True))
+    else:
+        pads = [before + after for before, after in explicit_padding(call["padding"], rank)]
+        output = tuple(
+            (size - 1) * s + d * (k - 1) + 1 + more - pad
+            for size, k, s, d, more, pad in zip(sizes, taps, stride, dilation, extra, pads, strict=True)
         )
-    sizes = spatial_of(call.x, layout)
-    stride = per_axis(call.integers("stride"), len(taps), "stride")
-    dilation = per_axis(call.integers("dilation"), len(taps), "dilation")
-    padding = window_padding(call["padding"], sizes, taps, stride, dilation)
-    return call.x.shape[0], c_o, c_i_group, taps, window_output(sizes, taps, stride, dilation, padding)
+    if min(output) < 1:
+        raise GraphError(f"the result would have sizes of {output}")
+    return output
+
+
+def _result(call: Call, geometry: _Geometry) -> tuple[TensorType, ...]:
+    return (TensorType(geometry.frame.shape(geometry.c_o, geometry.output), result_dtype(call)),)
 
 
 def _infer(call: Call) -> tuple[TensorType, ...]:
-    batch, c_o, _, _, spatial = _geometry(call)
-    return (TensorType(with_spatial(batch, c_o, spatial, call.text("layout")), call.x.dtype),)
+    return _result(call, _geometry(call))
+
+
+def _infer_transposed(call: Call) -> tuple[TensorType, ...]:
+    return _result(call, _transposed_geometry(call))
 
 
 def _loops(call: Call) -> tuple[Loops, ...]:
     """Padded taps count: every output value is a full sum of c_i/groups x taps products."""
-    batch, c_o, c_i_group, taps, spatial = _geometry(call)
-    groups, k, n = call.integer("groups"), c_i_group * prod(taps), batch * prod(spatial)
-    return (Loops(c_o // groups, n, k, groups, im2col_elements=groups * k * n),)
+    geometry = _geometry(call)
+    groups, k = geometry.groups, geometry.c_i // geometry.groups * prod(geometry.taps)
+    n = geometry.frame.maps * prod(geometry.output)
+    return (Loops(geometry.c_o // groups, n, k, groups, im2col_elements=groups * k * n),)
 
 
-def _bias_work(call: Call) -> Work:
-    """One addition an output value where there is a bias."""
-    return Work(add=call.outputs[0].elements if call.has("b") else 0)
+def _transposed_loops(call: Call) -> tuple[Loops, ...]:
+    """Every input value meets c_o/groups x taps weights once, wherever the products land and whatever is cropped."""
+    geometry = _transposed_geometry(call)
+    groups, n = geometry.groups, geometry.frame.maps * prod(geometry.frame.sizes)
+    m = geometry.c_o // groups * prod(geometry.taps)
+    return (Loops(m, n, geometry.c_i // groups, groups, im2col_elements=groups * m * n),)
+
+
+def _work(call: Call) -> Work:
+    """One addition an output value where there is a bias, and what quantised operands need."""
+    return Work(add=call.outputs[0].elements if call.has("b") else 0).plus(quantisation_work(call))
+
+
+def _infer_deformable(call: Call) -> tuple[TensorType, ...]:
+    geometry = _geometry(call)
+    offset_groups = call.integer("offset_groups")
+    if offset_groups < 1 or geometry.c_i % offset_groups:
+        raise GraphError(f"{geometry.c_i} channels cannot be split into {offset_groups} offset groups")
+    points = offset_groups * prod(geometry.taps)
+    for name, channels in (("offset", points * len(geometry.taps)), ("mask", points)):
+        expected = geometry.frame.shape(channels, geometry.output)
+        if call.has(name) and call.all(name)[0].shape != expected:
+            raise GraphError(f"the {name} has the shape {call.all(name)[0].shape}, not {expected}")
+    return (TensorType(geometry.frame.shape(geometry.c_o, geometry.output), call.x.dtype),)
+
+
+def _deformable_work(call: Call) -> Work:
+    """Each unrolled value is interpolated between 2^axes neighbours, one axis after the other.
+
+    One interpolation step is a + t x (b - a).  A sampling point costs two additions an axis (offset, fraction); a mask
+    costs a multiplication for every unrolled value.
+    """
+    geometry = _geometry(call)
+    axes, (loops,) = len(geometry.taps), _loops(call)
+    steps = (2**axes - 1) * loops.im2col_elements
+    points = call.integer("offset_groups") * prod(geometry.taps) * loops.n
+    masked = loops.im2col_elements if call.has("mask") else 0
+    bias = call.outputs[0].elements if call.has("b") else 0
+    return Work(add=2 * steps + 2 * axes * points + bias, mul=steps + masked)
 
 
 CONVOLUTION_OPERATORS: Final = (
     Op(
         "conv",
         Kind.CONTRACTION,
-        "x w:weight b:bias?",
+        f"x w:weight b:bias? {QUANTISED_SLOTS}",
         _infer,
-        _bias_work,
+        _work,
         loops=_loops,
-        attributes={**_WINDOW, **_LAYOUT},
+        attributes={**_COMMON, "weight_layout": "oi_spatial"},
         fuses=True,
-        summary="convolution with groups, stride, dilation and padding",
+        summary="convolution with groups, stride, dilation and padding; quantised too; padded taps count",
+    ),
+    Op(
+        "conv_transpose",
+        Kind.CONTRACTION,
+        f"x w:weight b:bias? {QUANTISED_SLOTS}",
+        _infer_transposed,
+        _work,
+        loops=_transposed_loops,
+        attributes={**_COMMON, "weight_layout": "io_spatial", "output_padding": 0, "output_size": ()},
+        fuses=True,
+        summary="transposed convolution; each product of an input value counts once",
+    ),
+    Op(
+        "deformable_conv",
+        Kind.CONTRACTION,
+        "x w:weight offset b:bias? mask?",
+        _infer_deformable,
+        _deformable_work,
+        loops=_loops,
+        attributes={
+            **{name: value for name, value in _COMMON.items() if name != "output_dtype"},
+            "weight_layout": "oi_spatial",
+            "offset_groups": 1,
+        },
+        fuses=True,
+        summary="convolution that samples its input at learned offsets, by linear interpolation",
     ),
 )

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .record import Call
+
 __all__ = [
+    "Frame",
+    "asked_outputs",
     "axis_of",
     "broadcast",
+    "explicit_padding",
+    "frame_of",
     "per_axis",
     "same_as",
+    "sliding_output",
     "spatial_of",
     "window_output",
     "window_padding",
@@ -62,6 +72,56 @@ def with_spatial(batch: int, channels: int, spatial: Shape, layout: str) -> Shap
     return (batch, channels, *spatial) if layout == "channels_first" else (batch, *spatial, channels)
 
 
+class Frame(NamedTuple):
+    """A feature map taken apart: how many maps (None without a batch axis), channels, spatial sizes, and the order of its axes."""
+
+    batch: int | None
+    channels: int
+    sizes: Shape
+    layout: str
+
+    @property
+    def maps(self) -> int:
+        """How many maps there are."""
+        return 1 if self.batch is None else self.batch
+
+    def shape(self, channels: int, sizes: Shape) -> Shape:
+        """The shape of a map like this one, with other channels and sizes."""
+        first = () if self.batch is None else (self.batch,)
+        return (*first, channels, *sizes) if self.layout == "channels_first" else (*first, *sizes, channels)
+
+
+def frame_of(x: TensorType, spatial_rank: int, layout: str) -> Frame:
+    """``x`` as a feature map over ``spatial_rank`` axes, with or without a batch.
+
+    ``layout`` is ``channels_first`` (N C *) or ``channels_last`` (N * C).  Raises ``GraphError`` if the ranks disagree.
+    """
+    if layout not in ("channels_first", "channels_last"):
+        raise GraphError(f"there is no layout {layout!r}", hint="it is channels_first or channels_last")
+    extra = len(x.shape) - spatial_rank
+    if spatial_rank < 0 or extra not in (1, 2):
+        raise GraphError(f"an input of {len(x.shape)} dimensions under a window of {spatial_rank}")
+    batch, rest = (x.shape[0], x.shape[1:]) if extra == 2 else (None, x.shape)
+    if layout == "channels_first":
+        return Frame(batch, rest[0], rest[1:], layout)
+    return Frame(batch, rest[-1], rest[:-1], layout)
+
+
+def asked_outputs(call: Call, types: Mapping[str, TensorType]) -> tuple[TensorType, ...]:
+    """The types of the outputs that the attribute ``outputs`` names, in the operator's order; ``types`` are all it can make.
+
+    An optional output that nobody reads is not asked for, so it takes no memory.
+    """
+    value = call["outputs"]
+    names = value if isinstance(value, tuple) else (value,)
+    if not names or any(name not in types for name in names):
+        raise GraphError(f"outputs must be some of {', '.join(types)}, not {value!r}")
+    asked = tuple(kind for name, kind in types.items() if name in names)
+    if len(asked) != len(names):
+        raise GraphError(f"outputs names one twice: {value!r}")
+    return asked
+
+
 def same_as(x: TensorType) -> tuple[TensorType]:
     """One output, typed as the operand."""
     return (x,)
@@ -75,9 +135,8 @@ def window_padding(
     ``padding`` is ``"valid"``, ``"same_upper"`` (TensorFlow's SAME: the odd element goes behind), ``"same_lower"``, one
     number, one a axis, or all the befores and then all the afters (ONNX ``pads``).
     """
+    _check_window(kernel, stride, dilation)
     rank = len(sizes)
-    if padding == "valid":
-        return ((0, 0),) * rank
     if padding in ("same_upper", "same_lower"):
         totals = [
             max((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
@@ -85,8 +144,21 @@ def window_padding(
         ]
         halves = [(total // 2, total - total // 2) for total in totals]
         return tuple(halves if padding == "same_upper" else [(b, a) for a, b in halves])
+    return explicit_padding(padding, rank)
+
+
+def _check_window(kernel: Shape, stride: Shape, dilation: Shape) -> None:
+    for k, s, d in zip(kernel, stride, dilation, strict=True):
+        if k < 1 or s < 1 or d < 1:
+            raise GraphError(f"kernel {k}, stride {s} and dilation {d} must be at least 1")
+
+
+def explicit_padding(padding: Attribute, rank: int) -> tuple[tuple[int, int], ...]:
+    """(before, after) for every spatial axis where ``padding`` is ``"valid"`` or given in numbers."""
+    if padding == "valid":
+        return ((0, 0),) * rank
     values = padding if isinstance(padding, tuple) else (padding,)
-    if not all(isinstance(value, int) for value in values):
+    if not all(isinstance(value, int) and value >= 0 for value in values):
         raise GraphError(f"padding cannot be {padding!r}")
     numbers = tuple(int(value) for value in values if isinstance(value, int))
     if len(numbers) == 2 * rank and rank > 0:
@@ -109,10 +181,9 @@ def window_output(
     With ``ceil_mode`` a last partial window counts if it starts inside the input or the padding before it (PyTorch's
     rule, and ONNX's since opset 19).  Raises ``GraphError`` where a window is larger than the padded input.
     """
+    _check_window(kernel, stride, dilation)
     result = []
     for size, k, s, d, (before, after) in zip(sizes, kernel, stride, dilation, padding, strict=True):
-        if s < 1 or d < 1 or k < 1:
-            raise GraphError(f"kernel {k}, stride {s} and dilation {d} must be at least 1")
         span = size + before + after - (d * (k - 1) + 1)
         if span < 0:
             raise GraphError(f"a window of {d * (k - 1) + 1} does not fit an input of {size + before + after}")
@@ -121,3 +192,12 @@ def window_output(
             count += 1
         result.append(count)
     return tuple(result)
+
+
+def sliding_output(call: Call, sizes: Shape, kernel: Shape, *, ceil_mode: bool = False) -> Shape:
+    """How many windows fit along each axis, by the attributes ``stride``, ``dilation`` and ``padding`` of a call."""
+    rank = len(sizes)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    padding = window_padding(call["padding"], sizes, kernel, stride, dilation)
+    return window_output(sizes, kernel, stride, dilation, padding, ceil_mode=ceil_mode)

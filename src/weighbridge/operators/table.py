@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from .attention import ATTENTION_OPERATORS
 from .convolution import CONVOLUTION_OPERATORS
+from .einsum import EINSUM_OPERATORS
 from .elementwise import ELEMENTWISE_OPERATORS
+from .embedding import EMBEDDING_OPERATORS
+from .linear import LINEAR_OPERATORS
 from .moves import MOVE_OPERATORS
 from .normalisation import NORMALISATION_OPERATORS
+from .pooling import POOLING_OPERATORS
 from .quantisation import QUANTISATION_OPERATORS
 from .record import Op
+from .recurrent import RECURRENT_OPERATORS
 from .reductions import REDUCTION_OPERATORS
 from .unary import UNARY_OPERATORS
 from .views import VIEW_OPERATORS
@@ -21,6 +27,12 @@ OPERATORS: Final[Mapping[str, Op]] = {
     op.name: op
     for family in (
         CONVOLUTION_OPERATORS,
+        LINEAR_OPERATORS,
+        EINSUM_OPERATORS,
+        ATTENTION_OPERATORS,
+        RECURRENT_OPERATORS,
+        EMBEDDING_OPERATORS,
+        POOLING_OPERATORS,
         UNARY_OPERATORS,
         ELEMENTWISE_OPERATORS,
         VIEW_OPERATORS,

@@ -1,0 +1,132 @@
+"""Matrix products: linear layers and matmul."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final, NamedTuple
+
+from weighbridge.errors import GraphError
+from weighbridge.graph import Shape, TensorType
+
+from .quantised import QUANTISED_SLOTS, quantisation_work, result_dtype
+from .record import Call, Kind, Loops, Op, Work
+from .rules import number
+from .shapes import broadcast
+
+__all__ = ["LINEAR_OPERATORS"]
+
+
+class _Product(NamedTuple):
+    """``batch`` independent products of (rows x k) by (k x columns); ``output`` is the shape of the result."""
+
+    batch: int
+    rows: int
+    k: int
+    columns: int
+    output: Shape
+
+
+def _transposed(shape: Shape, name: str) -> Shape:
+    if len(shape) < 2:
+        raise GraphError(f"{name} of {len(shape)} dimensions cannot be transposed")
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+def _linear_product(call: Call) -> _Product:
+    layout, x, w = call.text("weight_layout"), call.x.shape, call.w.shape
+    if layout not in ("oi", "io"):
+        raise GraphError(f"there is no weight layout {layout!r}", hint="it is oi or io")
+    if len(w) != 2:
+        raise GraphError(f"the weight of a linear layer has 2 dimensions, not {len(w)}")
+    if call.integer("transpose_x"):
+        x = _transposed(x, "x")
+    features, k = w if layout == "oi" else (w[1], w[0])
+    if not x or x[-1] != k:
+        raise GraphError(f"an input of shape {x} under a weight for {k} features")
+    return _Product(1, prod(x[:-1]), k, features, (*x[:-1], features))
+
+
+def _matmul_product(call: Call) -> _Product:
+    """By numpy's rules: a vector on the left is a row, on the right a column; leading axes broadcast."""
+    x, w = call.x.shape, call.w.shape
+    if not x or not w:
+        raise GraphError("a matrix product takes no scalar")
+    if call.integer("transpose_x"):
+        x = _transposed(x, "x")
+    if call.integer("transpose_w"):
+        w = _transposed(w, "w")
+    k = x[-1]
+    inner, columns, column_axis = (w[-2], w[-1], (w[-1],)) if len(w) > 1 else (w[0], 1, ())
+    if k != inner:
+        raise GraphError(f"the shapes {x} and {w} do not multiply: {k} against {inner}")
+    if len(w) <= 2:
+        # One matrix for every row of x, however many axes they lie on: a linear layer.
+        return _Product(1, prod(x[:-1]), k, columns, (*x[:-1], *column_axis))
+    batch = broadcast(x[:-2], w[:-2])
+    rows, row_axis = (x[-2], (x[-2],)) if len(x) > 1 else (1, ())
+    return _Product(prod(batch), rows, k, columns, (*batch, *row_axis, *column_axis))
+
+
+def _result(call: Call, product: _Product) -> tuple[TensorType, ...]:
+    if call.has("b") and broadcast(product.output, call.b.shape) != product.output:
+        raise GraphError(f"a bias of shape {call.b.shape} does not fit a result of shape {product.output}")
+    return (TensorType(product.output, result_dtype(call)),)
+
+
+def _loops(product: _Product) -> tuple[Loops, ...]:
+    """Features (columns of w) are m and rows of x are n, as for a convolution of one tap."""
+    return (Loops(product.columns, product.rows, product.k, product.batch),)
+
+
+def _infer_linear(call: Call) -> tuple[TensorType, ...]:
+    return _result(call, _linear_product(call))
+
+
+def _linear_loops(call: Call) -> tuple[Loops, ...]:
+    return _loops(_linear_product(call))
+
+
+def _infer_matmul(call: Call) -> tuple[TensorType, ...]:
+    return _result(call, _matmul_product(call))
+
+
+def _matmul_loops(call: Call) -> tuple[Loops, ...]:
+    return _loops(_matmul_product(call))
+
+
+def _matmul_work(call: Call) -> Work:
+    """One addition an output value where there is a bias, and what quantised operands need."""
+    return Work(add=call.outputs[0].elements if call.has("b") else 0).plus(quantisation_work(call))
+
+
+def _linear_work(call: Call) -> Work:
+    """As for matmul; a factor other than 1 costs a multiplication for every value that it scales."""
+    scaled = call.outputs[0].elements if number(call, "alpha") != 1 else 0
+    scaled += call.b.elements if call.has("b") and number(call, "beta") != 1 else 0
+    return Work(mul=scaled).plus(_matmul_work(call))
+
+
+LINEAR_OPERATORS: Final = (
+    Op(
+        "linear",
+        Kind.CONTRACTION,
+        f"x w:weight b:bias? {QUANTISED_SLOTS}",
+        _infer_linear,
+        _linear_work,
+        loops=_linear_loops,
+        attributes={"weight_layout": "oi", "transpose_x": False, "alpha": 1.0, "beta": 1.0, "output_dtype": ""},
+        fuses=True,
+        summary="linear layer over the last axis: alpha x w + beta b",
+    ),
+    Op(
+        "matmul",
+        Kind.CONTRACTION,
+        f"x:weight w:weight b:bias? {QUANTISED_SLOTS}",
+        _infer_matmul,
+        _matmul_work,
+        loops=_matmul_loops,
+        attributes={"transpose_x": False, "transpose_w": False, "output_dtype": ""},
+        fuses=True,
+        summary="matrix product by numpy's rules, leading axes broadcast; quantised too",
+    ),
+)

@@ -1,0 +1,225 @@
+"""Pools: sliding windows, whole maps, adaptive windows, and the way back.  Batched or not, in both layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import gcd, prod
+from typing import Final
+
+from weighbridge.dtypes import DTYPES
+from weighbridge.errors import GraphError
+from weighbridge.graph import Attribute, Shape, TensorType
+
+from .record import REQUIRED, Call, Kind, Op, Work, nothing
+from .rules import number
+from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_output
+
+__all__ = ["POOLING_OPERATORS"]
+
+_LAYOUT: Final[dict[str, Attribute]] = {"layout": "channels_first"}
+_WINDOW: Final[dict[str, Attribute]] = {
+    "kernel": REQUIRED,
+    "stride": REQUIRED,
+    "padding": 0,
+    "dilation": 1,
+    "ceil_mode": False,
+    **_LAYOUT,
+}
+_INDICES: Final[dict[str, Attribute]] = {"outputs": ("y",)}
+
+
+def _spatial_frame(call: Call, name: str) -> tuple[Frame, Shape]:
+    """The input as a feature map, and the attribute ``name`` for each of its spatial axes.
+
+    Several values say how many spatial axes there are, so the map may lack a batch axis; a lone one holds for all axes
+    of a batched map (or for the one axis of an unbatched map of two dimensions).
+    """
+    values = call.integers(name)
+    rank = len(values) if len(values) > 1 else max(len(call.x.shape) - 2, 1)
+    return frame_of(call.x, rank, call.text("layout")), per_axis(values, rank, name)
+
+
+def _window_result(call: Call) -> tuple[Frame, Shape, Shape]:
+    """(map, kernel, output sizes) of a pool with a sliding window."""
+    frame, kernel = _spatial_frame(call, "kernel")
+    return frame, kernel, sliding_output(call, frame.sizes, kernel, ceil_mode=bool(call.integer("ceil_mode")))
+
+
+def _infer_window(call: Call) -> tuple[TensorType, ...]:
+    frame, _, output = _window_result(call)
+    return (TensorType(frame.shape(frame.channels, output), call.x.dtype),)
+
+
+def _with_indices(call: Call, shape: Shape) -> tuple[TensorType, ...]:
+    return asked_outputs(call, {"y": TensorType(shape, call.x.dtype), "indices": TensorType(shape, DTYPES["int64"])})
+
+
+def _infer_max_window(call: Call) -> tuple[TensorType, ...]:
+    frame, _, output = _window_result(call)
+    return _with_indices(call, frame.shape(frame.channels, output))
+
+
+def _global_frame(call: Call) -> Frame:
+    """All axes but batch and channels are one window."""
+    frame = frame_of(call.x, len(call.x.shape) - 2, call.text("layout"))
+    if 0 in frame.sizes:
+        raise GraphError(f"there is nothing to pool in a map of {frame.sizes}")
+    return frame
+
+
+def _infer_global(call: Call) -> tuple[TensorType, ...]:
+    frame = _global_frame(call)
+    return (TensorType(frame.shape(frame.channels, (1,) * len(frame.sizes)), call.x.dtype),)
+
+
+def _adaptive(call: Call) -> tuple[Frame, Shape]:
+    frame, output = _spatial_frame(call, "output_size")
+    if min(output) < 1 or 0 in frame.sizes:
+        raise GraphError(f"a map of {frame.sizes} cannot be pooled to {output}")
+    return frame, output
+
+
+def _infer_adaptive(call: Call) -> tuple[TensorType, ...]:
+    frame, output = _adaptive(call)
+    return (TensorType(frame.shape(frame.channels, output), call.x.dtype),)
+
+
+def _infer_adaptive_max(call: Call) -> tuple[TensorType, ...]:
+    frame, output = _adaptive(call)
+    return _with_indices(call, frame.shape(frame.channels, output))
+
+
+def _window_taps(call: Call) -> tuple[int, int]:
+    """(results, values that all windows hold together), padding included."""
+    frame, kernel, output = _window_result(call)
+    results = frame.maps * frame.channels * prod(output)
+    return results, results * prod(kernel)
+
+
+def _global_taps(call: Call) -> tuple[int, int]:
+    frame = _global_frame(call)
+    results = frame.maps * frame.channels
+    return results, results * prod(frame.sizes)
+
+
+def _adaptive_taps(call: Call) -> tuple[int, int]:
+    """Window i of an axis goes from floor(i n / o) to ceil((i + 1) n / o): n + o - gcd(n, o) values in all o windows."""
+    frame, output = _adaptive(call)
+    maps = frame.maps * frame.channels
+    held = prod(n + o - gcd(n, o) for n, o in zip(frame.sizes, output, strict=True))
+    return maps * prod(output), maps * held
+
+
+_Taps = Callable[[Call], tuple[int, int]]
+
+
+def _max_work(taps: _Taps) -> Callable[[Call], Work]:
+    """One comparison less than there are values in a window."""
+
+    def work(call: Call) -> Work:
+        results, values = taps(call)
+        return Work(compare=values - results)
+
+    return work
+
+
+def _average_work(taps: _Taps) -> Callable[[Call], Work]:
+    """The sum of a window, and one division for every result."""
+
+    def work(call: Call) -> Work:
+        results, values = taps(call)
+        return Work(add=values - results, div=results)
+
+    return work
+
+
+def _norm_work(taps: _Taps) -> Callable[[Call], Work]:
+    """The p-th root of the sum of |x|^p: for p = 1 comparisons alone, for p = 2 squares and a root, else powers and a root."""
+
+    def work(call: Call) -> Work:
+        results, values = taps(call)
+        add, p = values - results, number(call, "p")
+        if p == 1:
+            return Work(add=add, compare=values)
+        if p == 2:
+            return Work(add=add, mul=values, special=results)
+        return Work(add=add, compare=values, special=values + results)
+
+    return work
+
+
+def _infer_unpool(call: Call) -> tuple[TensorType, ...]:
+    """The size a max pool without ceil mode came from, (size - 1) x stride + kernel - padding, unless ``output_size`` is given."""
+    frame, kernel = _spatial_frame(call, "kernel")
+    if call.indices.shape != call.x.shape:
+        raise GraphError(f"the indices have the shape {call.indices.shape}, the values {call.x.shape}")
+    rank = len(kernel)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    output: Shape
+    if call["output_size"] != ():
+        output = per_axis(call.integers("output_size"), rank, "output_size")
+    else:
+        pads = [before + after for before, after in explicit_padding(call["padding"], rank)]
+        output = tuple(
+            (size - 1) * s + k - pad for size, s, k, pad in zip(frame.sizes, stride, kernel, pads, strict=True)
+        )
+    if min(*kernel, *stride, *output) < 1:
+        raise GraphError(f"kernel {kernel} and stride {stride} give a result of {output}")
+    return (TensorType(frame.shape(frame.channels, output), call.x.dtype),)
+
+
+def _pool(
+    name: str,
+    infer: Callable[[Call], tuple[TensorType, ...]],
+    work: Callable[[Call], Work],
+    attributes: dict[str, Attribute],
+    summary: str,
+) -> Op:
+    return Op(name, Kind.POOLING, "x", infer, work, attributes=attributes, summary=summary)
+
+
+_ADAPTIVE: Final[dict[str, Attribute]] = {"output_size": REQUIRED, **_LAYOUT}
+
+POOLING_OPERATORS: Final = (
+    _pool(
+        "max_pool",
+        _infer_max_window,
+        _max_work(_window_taps),
+        {**_WINDOW, **_INDICES},
+        "largest value of each window; the outputs may include the indices",
+    ),
+    _pool(
+        "average_pool",
+        _infer_window,
+        _average_work(_window_taps),
+        {**_WINDOW, "count_include_pad": False},
+        "mean of each window; padded places count as additions",
+    ),
+    _pool("lp_pool", _infer_window, _norm_work(_window_taps), {**_WINDOW, "p": 2}, "p-norm of each window"),
+    _pool("global_max_pool", _infer_global, _max_work(_global_taps), _LAYOUT, "largest value of each channel"),
+    _pool("global_average_pool", _infer_global, _average_work(_global_taps), _LAYOUT, "mean of each channel"),
+    _pool("global_lp_pool", _infer_global, _norm_work(_global_taps), {**_LAYOUT, "p": 2}, "p-norm of each channel"),
+    _pool(
+        "adaptive_max_pool",
+        _infer_adaptive_max,
+        _max_work(_adaptive_taps),
+        {**_ADAPTIVE, **_INDICES},
+        "largest value of each of output_size windows, which may overlap",
+    ),
+    _pool(
+        "adaptive_average_pool",
+        _infer_adaptive,
+        _average_work(_adaptive_taps),
+        _ADAPTIVE,
+        "mean of each of output_size windows, which may overlap",
+    ),
+    Op(
+        "max_unpool",
+        Kind.MOVE,
+        "x indices:control",
+        _infer_unpool,
+        nothing,
+        attributes={"kernel": REQUIRED, "stride": REQUIRED, "padding": 0, "output_size": (), **_LAYOUT},
+        summary="puts the results of a max pool back where their indices say, zeros elsewhere",
+    ),
+)
