@@ -1,0 +1,48 @@
+"""One device's entry of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from weighbridge.devices.device import Device
+from weighbridge.estimates.demand import Demand
+from weighbridge.estimates.fit import Fit, fit
+from weighbridge.estimates.latency import Latency, latency
+from weighbridge.estimates.precision import precision_named
+
+__all__ = ["Estimate", "estimate"]
+
+
+class Estimate(NamedTuple):
+    """What a network would cost on ``device``, under ``conditions`` (hardware, runtime, precision, batch).
+
+    ``runtime`` is None: a data sheet knows none.  ``notes`` join those of the parts.
+    """
+
+    device: str
+    conditions: Mapping[str, str | int | None]
+    fit: Fit
+    latency: Latency
+    notes: tuple[str, ...] = ()
+
+
+def estimate(demand: Demand, device: Device, precision: str | None = None, batch: int | None = None) -> Estimate:
+    """The verdict and the latency floor of a network on one device.
+
+    ``precision`` is the one that the arithmetic is done in, by default the network's own; ``batch`` is only reported.
+    Raises ``BadSpec`` for a precision that does not exist.
+    """
+    own = demand.precision
+    used = own if precision is None else precision_named(precision)
+    notes = []
+    if used != own and own is not None:
+        notes.append(f"{device.title}: arithmetic at {used}, bytes as the network stores them ({own})")
+    verdict, floor = fit(demand, device), latency(demand, device, used)
+    return Estimate(
+        device=device.name,
+        conditions={"hardware": device.title, "runtime": None, "precision": used, "batch": batch},
+        fit=verdict,
+        latency=floor,
+        notes=(*notes, *verdict.notes, *floor.notes),
+    )
