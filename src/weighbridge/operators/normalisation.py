@@ -26,7 +26,7 @@ from weighbridge.graph import Attribute, Shape, TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Work
 from .rules import axes_of, dtype_of, each
-from .shapes import axis_of, broadcast
+from .shapes import asked_outputs, axis_of, broadcast
 
 __all__ = ["NORMALISATION_OPERATORS"]
 
@@ -67,9 +67,7 @@ def _check_channels(call: Call, *names: str) -> None:
 
 def _batch_norm(call: Call) -> tuple[TensorType, ...]:
     _check_channels(call, "scale", "bias", "mean", "variance")
-    if call["training"]:
-        return (call.x, call.mean, call.variance)
-    return (call.x,)
+    return asked_outputs(call, {"y": call.x, "mean": call.mean, "variance": call.variance})
 
 
 def _batch_norm_work(call: Call) -> Work:
@@ -103,10 +101,8 @@ def _rows(call: Call) -> Shape:
 
 def _layer_norm(call: Call) -> tuple[TensorType, ...]:
     tail = _tail(call)
-    if not call["statistics"]:
-        return (call.x,)
     one = TensorType(_rows(call) + (1,) * len(tail), dtype_of(call, DTYPES["float32"], "statistics_dtype"))
-    return (call.x, one, one)
+    return asked_outputs(call, {"y": call.x, "mean": one, "inverse_deviation": one})
 
 
 def _layer_norm_work(call: Call) -> Work:
@@ -188,6 +184,7 @@ def _lp_norm_work(call: Call) -> Work:
 
 _AFFINE: Final = "x scale:affine? bias:affine?"
 _EPSILON: Final[dict[str, Attribute]] = {"epsilon": 1e-5}
+_OUTPUTS: Final[dict[str, Attribute]] = {"outputs": ("y",)}
 _LAYOUT: Final[dict[str, Attribute]] = {"layout": "channels_first"}
 _SOFTMAX: Final[dict[str, Attribute]] = {"axis": -1, "flatten": False}
 
@@ -206,8 +203,8 @@ NORMALISATION_OPERATORS: Final = (
         "x scale:affine? bias:affine? mean:statistic variance:statistic",
         _batch_norm,
         _batch_norm_work,
-        attributes={**_EPSILON, **_LAYOUT, "training": False},
-        summary="scale and shift of every channel by stored statistics; in training by the batch's, and the new ones",
+        attributes={**_EPSILON, **_LAYOUT, "training": False, **_OUTPUTS},
+        summary="scale and shift of every channel by stored statistics; in training by the batch's",
     ),
     Op(
         "layer_norm",
@@ -215,8 +212,8 @@ NORMALISATION_OPERATORS: Final = (
         _AFFINE,
         _layer_norm,
         _layer_norm_work,
-        attributes={"axis": -1, **_EPSILON, "statistics": False, "statistics_dtype": "float32"},
-        summary="normalised over all axes from one on; with ``statistics`` also mean and inverse deviation",
+        attributes={"axis": -1, **_EPSILON, "statistics_dtype": "float32", **_OUTPUTS},
+        summary="normalised over all axes from one on; where asked for also mean and inverse deviation",
     ),
     Op(
         "rms_norm",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
@@ -72,6 +73,9 @@ def with_spatial(batch: int, channels: int, spatial: Shape, layout: str) -> Shap
     return (batch, channels, *spatial) if layout == "channels_first" else (batch, *spatial, channels)
 
 
+Result = TypeVar("Result", bound=TensorType | DType)
+
+
 class Frame(NamedTuple):
     """A feature map taken apart: how many maps (None without a batch axis), channels, spatial sizes, and the order of its axes."""
 
@@ -107,7 +111,7 @@ def frame_of(x: TensorType, spatial_rank: int, layout: str) -> Frame:
     return Frame(batch, rest[-1], rest[:-1], layout)
 
 
-def asked_outputs(call: Call, types: Mapping[str, TensorType]) -> tuple[TensorType, ...]:
+def asked_outputs(call: Call, types: Mapping[str, Result]) -> tuple[Result, ...]:
     """The types of the outputs that the attribute ``outputs`` names, in the operator's order; ``types`` are all it can make.
 
     An optional output that nobody reads is not asked for, so it takes no memory.

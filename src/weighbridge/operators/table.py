@@ -10,7 +10,10 @@ from .convolution import CONVOLUTION_OPERATORS
 from .einsum import EINSUM_OPERATORS
 from .elementwise import ELEMENTWISE_OPERATORS
 from .embedding import EMBEDDING_OPERATORS
+from .gathering import GATHERING_OPERATORS
+from .generators import GENERATOR_OPERATORS
 from .linear import LINEAR_OPERATORS
+from .losses import LOSS_OPERATORS
 from .moves import MOVE_OPERATORS
 from .normalisation import NORMALISATION_OPERATORS
 from .pooling import POOLING_OPERATORS
@@ -18,6 +21,9 @@ from .quantisation import QUANTISATION_OPERATORS
 from .record import Op
 from .recurrent import RECURRENT_OPERATORS
 from .reductions import REDUCTION_OPERATORS
+from .sampling import SAMPLING_OPERATORS
+from .selection import SELECTION_OPERATORS
+from .sequences import SEQUENCE_OPERATORS
 from .unary import UNARY_OPERATORS
 from .views import VIEW_OPERATORS
 
@@ -40,6 +46,12 @@ OPERATORS: Final[Mapping[str, Op]] = {
         REDUCTION_OPERATORS,
         NORMALISATION_OPERATORS,
         QUANTISATION_OPERATORS,
+        GATHERING_OPERATORS,
+        GENERATOR_OPERATORS,
+        SAMPLING_OPERATORS,
+        SELECTION_OPERATORS,
+        SEQUENCE_OPERATORS,
+        LOSS_OPERATORS,
     )
     for op in family
 }

@@ -15,7 +15,7 @@ from weighbridge.graph import TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Traffic, nothing
 from .rules import axes_of, same, when_known
-from .shapes import axis_of
+from .shapes import asked_outputs, axis_of
 
 __all__ = ["VIEW_OPERATORS"]
 
@@ -74,7 +74,7 @@ def _unsqueeze(call: Call) -> tuple[TensorType, ...]:
 
 
 def _dropout(call: Call) -> tuple[TensorType, ...]:
-    return (call.x, TensorType(call.x.shape, DTYPES["bool"])) if call["mask"] else (call.x,)
+    return asked_outputs(call, {"y": call.x, "mask": TensorType(call.x.shape, DTYPES["bool"])})
 
 
 VIEW_OPERATORS: Final = (
@@ -129,7 +129,7 @@ VIEW_OPERATORS: Final = (
         "x ratio:control? training:control?",
         _dropout,
         nothing,
-        attributes={"mask": False},
+        attributes={"outputs": ("y",)},
         summary="x at inference, and where asked for a mask",
     ),
 )
