@@ -6,7 +6,7 @@ small integer tensor can be fetched from there when a shape is computed from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path, PurePosixPath
@@ -23,6 +23,8 @@ _DEFAULT_DOMAINS = ("", "ai.onnx")
 _DAMAGED = "the file is damaged, or it is no ONNX model"
 _PLAIN = frozenset({1, 2, 3, 6, 7, 8})
 """Attribute types that hold no graph and no tensor: floats, integers, strings."""
+_RARE = frozenset({9, 10, 11, 12})
+"""Those that hold several tensors or graphs, or a sparse tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +88,9 @@ def read(path: Path | str) -> OnnxModel:
         proto = onnx_proto.parse(data)
         _check_top(proto)
         opsets = _opsets(proto)
-        check_external = b"location" in data
-        del data
-        for nodes, stored in _scopes(proto):
-            _check_names(nodes)
-            if check_external:
-                for tensor in (*stored, *_attribute_tensors(nodes)):
-                    if is_external(tensor):
-                        _inside(path, tensor)
+        for tensor in _look_through(proto):
+            if is_external(tensor):
+                _inside(path, tensor)
     except BadModel as error:
         raise error.at(path.name) from None
     return OnnxModel(path=path, proto=proto, ir_version=proto.ir_version, opsets=opsets)
@@ -119,48 +116,51 @@ def _opsets(proto: Any) -> dict[str, int]:
     return opsets
 
 
-def _scopes(proto: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """Nodes and stored tensors of the graph, of every function, and of all graphs inside them."""
-    pending: list[tuple[Any, list[Any]]] = [(function.node, []) for function in proto.functions]
-    pending.append((proto.graph.node, _stored(proto.graph)))
+def _look_through(proto: Any) -> Iterator[Any]:
+    """Every TensorProto of the graph, of every function, and of all graphs inside them.
+
+    On the way it raises ``BadModel`` for names that are not UTF-8: protobuf hands those over as bytes.
+    """
+    pending = [proto.graph]
+    yield from _look_at("functions", (node for function in proto.functions for node in function.node), pending)
     while pending:
-        nodes, stored = pending.pop()
-        yield nodes, stored
-        for node in nodes:
-            for attribute in node.attribute:
-                if attribute.type in _PLAIN:
-                    continue
-                graphs = [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
-                pending.extend((graph.node, _stored(graph)) for graph in graphs)
+        graph = pending.pop()
+        yield from graph.initializer
+        yield from _parts(graph.sparse_initializer)
+        yield from _look_at(graph.name, graph.node, pending)
 
 
-def _stored(graph: Any) -> list[Any]:
-    sparse = (tensor for entry in graph.sparse_initializer for tensor in (entry.values, entry.indices))
-    return [*graph.initializer, *sparse]
-
-
-def _attribute_tensors(nodes: Any) -> Iterator[Any]:
+def _look_at(graph_name: str, nodes: Iterable[Any], graphs: list[Any]) -> Iterator[Any]:
+    """The tensors in the attributes of ``nodes``; the graphs there are added to ``graphs``."""
+    names: list[Any] = []
     for node in nodes:
+        names += node.input
+        names += node.output
+        names += (node.name, node.op_type, node.domain)
         for attribute in node.attribute:
+            names.append(attribute.name)
             if attribute.type in _PLAIN:
                 continue
-            yield from attribute.tensors
             if attribute.HasField("t"):
                 yield attribute.t
-            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
-                yield from (sparse.values, sparse.indices)
+            if attribute.HasField("g"):
+                graphs.append(attribute.g)
+            if attribute.type in _RARE:
+                yield from attribute.tensors
+                yield from _parts((attribute.sparse_tensor, *attribute.sparse_tensors))
+                graphs += attribute.graphs
+    try:
+        "".join(names)
+    except TypeError:
+        culprit = next(name for name in names if isinstance(name, bytes))
+        raise BadModel(
+            f"the name {culprit[:40]!r} in it is not UTF-8 text", where=str(graph_name), hint=_DAMAGED
+        ) from None
 
 
-def _check_names(nodes: Any) -> None:
-    """Raises ``BadModel`` for a name that is not UTF-8: protobuf hands those over as bytes."""
-    for node in nodes:
-        try:
-            "".join((*node.input, *node.output, node.name, node.op_type, node.domain))
-        except TypeError:
-            name = node.name if isinstance(node.name, str) else repr(node.name)
-            raise BadModel("a name at this node is not UTF-8 text", where=name, hint=_DAMAGED) from None
-        for attribute in node.attribute:
-            _text(attribute.name)
+def _parts(sparse: Iterable[Any]) -> Iterator[Any]:
+    for tensor in sparse:
+        yield from (tensor.values, tensor.indices)
 
 
 def _text(name: str | bytes) -> str:

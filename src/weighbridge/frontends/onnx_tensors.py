@@ -126,7 +126,7 @@ def check_payload(tensor: Any) -> None:
     if is_external(tensor):
         return None
     elements = prod(dims_of(tensor))
-    low, high = _stored_bounds(field, dtype_of(tensor.data_type), elements)
+    low, high = _stored_bounds(field, _dtype(tensor), elements)
     if not low <= stored <= high:
         raise _contradiction(tensor, f"{stored:,} bytes")
     return None
@@ -138,7 +138,7 @@ def _check_values(tensor: Any) -> None:
     if not stored or is_external(tensor):
         return
     count, field = stored[0]
-    dtype, elements = dtype_of(tensor.data_type), prod(dims_of(tensor))
+    dtype, elements = _dtype(tensor), prod(dims_of(tensor))
     if len(stored) > 1 or count != _typed_count(field, dtype, elements):
         raise _contradiction(tensor, f"{count:,} values")
 
@@ -170,7 +170,7 @@ def _stored_bounds(field: int, dtype: DType, elements: int) -> tuple[int, int]:
 
 def _contradiction(tensor: Any, stored: str) -> BadModel:
     shape = "x".join(map(str, tensor.dims)) or "a scalar"
-    what = f"stores {stored}, but its shape is {shape} of {dtype_of(tensor.data_type).name}"
+    what = f"stores {stored}, but its shape is {shape} of {_dtype(tensor).name}"
     return BadModel(what, where=_name(tensor), hint="the file is damaged: export or download it again")
 
 
@@ -180,7 +180,7 @@ def decode(tensor: Any) -> tuple[Shape, tuple[Value, ...]] | None:
     None where the values are not there (stripped, external, never stored) or are no numbers that Python has.
     Raises ``BadModel`` where the payload contradicts the shape.
     """
-    shape, dtype = dims_of(tensor), dtype_of(tensor.data_type)
+    shape, dtype = dims_of(tensor), _dtype(tensor)
     if is_external(tensor) or payload_note(tensor) is not None:
         return None
     check_payload(tensor)
@@ -235,6 +235,13 @@ def _small_integers(data: bytes, dtype: DType) -> Iterable[int]:
         for shift in range(0, 8, bits):
             value = byte >> shift & mask
             yield value - (1 << bits) if dtype.kind == "int" and value & sign else value
+
+
+def _dtype(tensor: Any) -> DType:
+    try:
+        return dtype_of(tensor.data_type)
+    except BadModel as error:
+        raise error.at(_name(tensor)) from None
 
 
 def _name(tensor: Any) -> str:

@@ -34,7 +34,9 @@ UNWALKED_BYTES = 8 << 20
 """Messages of up to ``KEPT_BYTES`` hold nothing to strip and are copied unseen, until they add up to this."""
 WINDOW_BYTES = 32 << 10
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_VARINT, _BYTES = 0, 2
+_FIXED = {1: 8, 5: 4}
+"""Wire types; the fixed ones with their size.  3 and 4 are groups, which no version of ONNX has; 6 and 7 do not exist."""
 _TENSOR_DTYPE, _TENSOR_SEGMENT = 2, 3
 _PAYLOADS = frozenset({4, 5, 6, 7, 9, 10, 11})
 """float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data."""
@@ -89,13 +91,8 @@ class Note(NamedTuple):
     bytes: int
 
 
-class _Field(NamedTuple):
-    number: int
-    wire: int
-    start: int
-    body: int
-    stop: int
-
+_Field = tuple[int, int, int, int, int]
+"""Number and wire type of a field, and where in the file it starts, where its content starts, and where it stops."""
 
 _Piece = bytes | tuple[int, int]
 """Bytes to write, or a range of the file to copy."""
@@ -131,8 +128,8 @@ class _Scan:
     def __init__(self, file: Any, size: int) -> None:
         self.file = file
         self.size = size
-        self.base = 0
-        self.buffer = b""
+        self.window = b""
+        self.base, self.last = 0, -1
         self.fields = 0
         self.messages = 0
         self.unwalked = 0
@@ -152,65 +149,69 @@ class _Scan:
             raise BadModel(f"messages are nested more than {MAX_DEPTH} deep at byte {start:,}", hint=hint)
         pieces: list[_Piece] = []
         copied = start
-        for field in self._fields(start, end):
-            if field.wire != _BYTES:
+        for number, wire, position, body, stop in self._fields(start, end):
+            if wire != _BYTES:
                 continue
-            new = self._field(kind, field, depth)
+            inner = kind.inner.get(number)
+            if inner is not None and stop - body <= KEPT_BYTES and self.unwalked < UNWALKED_BYTES:
+                self.unwalked += stop - position
+                continue
+            new = self._field(kind, number, body, stop, depth)
             if new is None:
                 continue
-            if copied < field.start:
-                pieces.append((copied, field.start))
+            self._copy(pieces, copied, position)
             pieces.extend(new)
-            copied = field.stop
+            copied = stop
         if copied == start:
             return None
-        if copied < end:
-            pieces.append((copied, end))
+        self._copy(pieces, copied, end)
         return pieces
 
-    def _field(self, kind: _Message, field: _Field, depth: int) -> list[_Piece] | None:
+    def _copy(self, pieces: list[_Piece], start: int, end: int) -> None:
+        """Adds a range of the file: its bytes where the window has them, or else the promise to read them."""
+        index = start - self.base
+        if index >= 0 and end - self.base <= len(self.window):
+            pieces.append(self.window[index : end - self.base])
+        else:
+            pieces.append((start, end))
+
+    def _field(self, kind: _Message, number: int, body: int, stop: int, depth: int) -> list[_Piece] | None:
         """What replaces a length-delimited field; None where it stays as it is."""
-        inner = kind.inner.get(field.number)
-        length = field.stop - field.body
+        inner = kind.inner.get(number)
+        length = stop - body
         if inner is None:
-            oversized = field.number in kind.texts and length > KEPT_INTEGER_BYTES
-            return [] if oversized or field.number in kind.dropped else None
+            oversized = length > KEPT_INTEGER_BYTES and number in kind.texts
+            return [] if oversized or number in kind.dropped else None
         self.messages += 1
         if self.messages > MAX_MESSAGES:
             raise _too_large(f"more than {MAX_MESSAGES:,} nodes, attributes and tensors")
-        if length <= KEPT_BYTES and self.unwalked + length <= UNWALKED_BYTES:
-            self.unwalked += length
-            return None
-        start, stop = field.body, field.stop
-        new = self._tensor(start, stop) if inner is _TENSOR else self._message(inner, start, stop, depth + 1)
+        new = self._tensor(body, stop) if inner is _TENSOR else self._message(inner, body, stop, depth + 1)
         if new is None:
             return None
-        size = sum(_length(piece) for piece in new)
-        return [_encode(field.number << 3 | _BYTES) + _encode(size), *new]
+        size = sum(map(_length, new))
+        return [_encode(number << 3 | _BYTES) + _encode(size), *new]
 
     def _tensor(self, start: int, end: int) -> list[_Piece] | None:
         """A TensorProto without its payload, its length noted in ``segment``; None where the payload is kept."""
         pieces: list[_Piece] = []
         copied, stored, dtype = start, 0, 0
         payloads: set[int] = set()
-        for field in self._fields(start, end):
-            if field.number in _PAYLOADS:
-                payloads.add(field.number)
-                stored += field.stop - field.body
-            elif field.number == _TENSOR_DTYPE and field.wire == _VARINT:
-                dtype = self._varint(field.body, end)[0] & 0xFFFFFFFF
+        for number, wire, position, body, stop in self._fields(start, end):
+            if number in _PAYLOADS:
+                payloads.add(number)
+                stored += stop - body
+            elif number == _TENSOR_DTYPE and wire == _VARINT:
+                dtype = self._varint(body, end)[0] & 0xFFFFFFFF
                 continue
-            elif field.number != _TENSOR_SEGMENT:
-                self.messages += field.number in _TENSOR.inner
+            elif number != _TENSOR_SEGMENT:
+                self.messages += number in _TENSOR.inner
                 continue
-            if copied < field.start:
-                pieces.append((copied, field.start))
-            copied = field.stop
+            self._copy(pieces, copied, position)
+            copied = stop
         if stored <= (KEPT_INTEGER_BYTES if dtype in _INTEGERS else KEPT_BYTES):
             self._budget(stored)
             return None
-        if copied < end:
-            pieces.append((copied, end))
+        self._copy(pieces, copied, end)
         note = Note(payloads.pop() if len(payloads) == 1 else 0, stored)
         pieces.append(_segment(note))
         return pieces
@@ -220,58 +221,80 @@ class _Scan:
         position = start
         while position < end:
             self.fields += 1
-            tag, body = self._varint(position, end)
+            index = position - self.base
+            if index < 0 or index > self.last:
+                self._move(position)
+                index = 0
+            tag, length, high = self.window[index : index + 3]
             wire = tag & 7
-            if tag < 8 or tag > 0xFFFFFFFF:
-                raise BadModel(f"there is no protobuf field at byte {position:,}", hint=_DAMAGED)
-            if wire == _BYTES:
-                length, body = self._varint(body, end)
+            if wire != _BYTES or tag > 0x7F or high > 0x7F < length:
+                tag, body = self._varint(position, end)
+                wire = tag & 7
+                body, stop = self._extent(wire, position, body, end)
+            elif length < 0x80:
+                body = position + 2
                 stop = body + length
-            elif wire == _VARINT:
-                stop = self._varint(body, end)[1]
-            elif wire == _FIXED32:
-                stop = body + 4
-            elif wire == _FIXED64:
-                stop = body + 8
             else:
-                raise BadModel(
-                    f"byte {position:,} starts a field of wire type {wire}, which ONNX does not use", hint=_DAMAGED
-                )
+                body = position + 3
+                stop = body + (length & 0x7F | high << 7)
             if stop > end:
-                raise self._overrun(tag >> 3, position, stop, end)
-            yield _Field(tag >> 3, wire, position, body, stop)
+                raise self._overrun(f"field {tag >> 3}", position, stop, end)
+            if not 8 <= tag <= 0xFFFFFFFF:
+                raise BadModel(f"there is no protobuf field at byte {position:,}", hint=_DAMAGED)
+            yield tag >> 3, wire, position, body, stop
             position = stop
         if self.fields > MAX_FIELDS:
             raise _too_large(f"more than {MAX_FIELDS:,} fields")
 
-    def _overrun(self, number: int, position: int, stop: int, end: int) -> BadModel:
+    def _extent(self, wire: int, position: int, body: int, end: int) -> tuple[int, int]:
+        """Where the content of a field starts and stops, the length in front of it apart."""
+        if wire == _BYTES:
+            length, body = self._varint(body, end)
+            return body, body + length
+        if wire == _VARINT:
+            return body, self._varint(body, end)[1]
+        if wire in _FIXED:
+            return body, body + _FIXED[wire]
+        raise BadModel(f"byte {position:,} starts a field of wire type {wire}, which ONNX does not use", hint=_DAMAGED)
+
+    def _overrun(self, what: str, position: int, stop: int, end: int) -> BadModel:
         if end == self.size:
-            what = f"field {number} at byte {position:,} runs to byte {stop:,}, but the file ends at byte {end:,}"
-            return BadModel(f"truncated: {what}", hint="download or export the file again")
-        return BadModel(f"field {number} at byte {position:,} is longer than the message around it", hint=_DAMAGED)
+            extent = f"{what} at byte {position:,} runs to byte {stop:,}, but the file ends at byte {end:,}"
+            return BadModel(f"truncated: {extent}", hint="download or export the file again")
+        return BadModel(f"{what} at byte {position:,} is longer than the message around it", hint=_DAMAGED)
 
     def _varint(self, position: int, end: int) -> tuple[int, int]:
-        """The varint at ``position`` and the position behind it; it ends before ``end`` and takes at most 10 bytes."""
+        """The varint at ``position`` and the position behind it, which is not behind ``end``."""
         index = position - self.base
-        if index < 0 or index + 10 > len(self.buffer):
-            self.buffer = self._range(position, min(position + WINDOW_BYTES, self.size))
-            self.base, index = position, 0
-        buffer = self.buffer
-        if position < end and (byte := buffer[index]) < 0x80:
-            return byte, position + 1
-        value = shift = 0
-        for byte in buffer[index : index + min(10, end - position)]:
-            value |= (byte & 0x7F) << shift
-            shift += 7
+        if index < 0 or index > self.last:
+            self._move(position)
+            index = 0
+        value, stop = self.window[index], position + 1
+        if value > 0x7F:
+            byte = self.window[index + 1]
+            value, stop = value & 0x7F | byte << 7, position + 2
+            if byte > 0x7F:
+                value, stop = self._long_varint(index, position)
+        if stop > end:
+            raise self._overrun("a number", position, stop, end)
+        return value, stop
+
+    def _long_varint(self, index: int, position: int) -> tuple[int, int]:
+        value = 0
+        for count, byte in enumerate(self.window[index : index + 10]):
+            value |= (byte & 0x7F) << 7 * count
             if byte < 0x80:
-                return value & 0xFFFFFFFFFFFFFFFF, position + shift // 7
-        if end - position >= 10:
-            raise BadModel(f"the number at byte {position:,} takes more than 10 bytes", hint=_DAMAGED)
-        if end == self.size:
-            raise BadModel(
-                f"truncated: the file ends at byte {end:,}, inside a number", hint="download or export the file again"
-            )
-        raise BadModel(f"the number at byte {position:,} runs out of the message around it", hint=_DAMAGED)
+                return value & 0xFFFFFFFFFFFFFFFF, position + count + 1
+        raise BadModel(f"the number at byte {position:,} takes more than 10 bytes", hint=_DAMAGED)
+
+    def _move(self, position: int) -> None:
+        """Reads on at ``position``; ten zeros behind the end of the file let a varint be read without looking for it."""
+        stop = min(position + WINDOW_BYTES, self.size)
+        self.window = self._range(position, stop)
+        self.base, self.last = position, stop - position - 10
+        if stop == self.size:
+            self.window += bytes(10)
+            self.last += 10
 
     def _range(self, start: int, stop: int) -> bytes:
         """The bytes of the file between two positions."""

@@ -160,7 +160,7 @@ def _text(head: bytes, suffix: str) -> str:
     """A text format, or the empty string for what is no text."""
     # The last character may be cut in half.
     text = head[:-3].decode("utf-8", "replace") if len(head) == _HEAD_BYTES else head.decode("utf-8", "replace")
-    if any(character < " " and character not in "\t\n\r\f" or character == "\ufffd" for character in text):
+    if any((character < " " and character not in "\t\n\r\f") or character == "\ufffd" for character in text):
         return ""
     if suffix == ".toml":
         return "toml"
