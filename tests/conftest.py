@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real models, cases and reference figures that lies beside the repository; skips where it is absent."""
-    folder = Path(__file__).resolve().parents[2] / "shared"
-    if not folder.is_dir():
+    if not SHARED.is_dir():
         pytest.skip("shared: the folder of models and figures beside the repository is not there")
-    return folder
+    return SHARED
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that reads the shared folder must run where that folder is: skipped there, it fails."""
+    report = yield
+    reads = "shared" in getattr(item, "fixturenames", ()) or "shared" in str(report.longrepr)
+    if report.skipped and not hasattr(report, "wasxfail") and reads and SHARED.is_dir():
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} reads the shared folder, which is there, and was skipped: {report.longrepr}"
+    return report

@@ -1,0 +1,52 @@
+"""What is loaded when: a framework only by its own front end, in child processes, by ``sys.modules``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+FRAMEWORKS = {"onnx", "numpy", "google.protobuf", "torch", "tensorflow"}
+LIBRARIES = {"rich", "typer", "cattrs", "click"}
+
+
+def loaded_by(program: str) -> set[str]:
+    """The modules that ``program`` leaves loaded; what it prints goes unseen."""
+    program = f"import sys\n{program}\nsys.stderr.write(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def command(*arguments: str) -> str:
+    return f"from weighbridge.cli.main import main\nassert main({list(arguments)!r}) == 0"
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    modules = loaded_by("import weighbridge")
+    assert not modules & (FRAMEWORKS | LIBRARIES)
+    assert {name for name in modules if name.startswith("weighbridge")} == {"weighbridge"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("--version",),
+        ("weigh", "--help"),
+        ("weigh", "alexnet", "--on", "toy"),
+        ("weigh", "alexnet", "--json", "-"),
+    ],
+    ids=" ".join,
+)
+def test_commands_that_need_no_framework_load_none(arguments: tuple[str, ...]) -> None:
+    assert not loaded_by(command(*arguments)) & FRAMEWORKS
+
+
+def test_help_loads_no_reader_of_files() -> None:
+    assert "cattrs" not in loaded_by(command("--help"))
+
+
+def test_the_python_interface_loads_what_it_is_asked_for() -> None:
+    modules = loaded_by("import weighbridge\nweighbridge.weigh('alexnet')")
+    assert not modules & (FRAMEWORKS | {"rich", "typer"})
