@@ -1,0 +1,75 @@
+"""Networks written by hand, as TOML: the format of the textbook networks, for everybody.
+
+docs/networks.md describes it.  Nothing of a file is executed: expressions are the small arithmetic of ``toml_expression``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph
+
+from .toml_build import build
+from .toml_expression import Value
+from .toml_read import Specification, read
+from .toml_values import choose
+
+__all__ = ["MAX_FILE_BYTES", "load_toml", "parse_choices", "read_toml"]
+
+MAX_FILE_BYTES: Final = 1 << 20
+_MAX_DOTS: Final = 16
+
+
+def load_toml(path: Path, parameters: Mapping[str, Value] | None = None) -> Graph:
+    """The graph of the network file at ``path``, with ``parameters`` as values or as text.
+
+    Raises ``BadSpec``: a file that cannot be read or is no TOML; all faults of its tables at once, each with its
+    ``$.path``; a parameter that does not exist or is out of range; the first layer whose shapes do not fit.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise BadSpec(f"the network file cannot be read: {error.strerror or error}", where=str(path)) from None
+    return graph_of(read_toml(content, str(path)), parameters or {}, str(path))
+
+
+def graph_of(specification: Specification, parameters: Mapping[str, Value], where: str) -> Graph:
+    """The graph of a specification under ``parameters``.  Raises ``BadSpec``."""
+    return build(specification, choose(specification.parameters, parameters, where), where)
+
+
+def read_toml(content: bytes, where: str) -> Specification:
+    """The specification that ``content`` holds.  Raises ``BadSpec``."""
+    if len(content) > MAX_FILE_BYTES:
+        raise BadSpec("this is no network file: it is larger than 1 MiB", where=where)
+    return read(_parsed(content, where), where)
+
+
+def _parsed(content: bytes, where: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise BadSpec("this is no network file: it is not UTF-8 text", where=where) from None
+    except (ValueError, RecursionError) as error:
+        what = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a number or a nesting beyond all sense"
+        raise BadSpec(f"this is no TOML: {what}", where=where) from None
+
+
+def parse_choices(text: str, where: str) -> dict[str, str]:
+    """``"resolution=256,head=gap"`` as a mapping; the values stay text.  Raises ``BadSpec``."""
+    choices: dict[str, str] = {}
+    for part in text.split(",") if text else ():
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not name or not equals or not value:
+            raise BadSpec(
+                f"{part!r} is no choice of a parameter", where=where, hint="write name=value, with commas between"
+            )
+        if name in choices:
+            raise BadSpec(f"{name!r} is chosen twice", where=where)
+        choices[name] = value
+    return choices

@@ -1,0 +1,46 @@
+"""The networks of the literature, as data: ``find("alexnet:resolution=256")``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+
+from weighbridge.errors import BadSpec
+from weighbridge.frontends.from_toml import graph_of, parse_choices, read_toml
+from weighbridge.frontends.toml_expression import Value
+from weighbridge.frontends.toml_read import Specification, nearest
+from weighbridge.graph import Graph
+
+__all__ = ["find", "names", "specification"]
+
+
+def names() -> tuple[str, ...]:
+    """The names of all textbook networks, sorted."""
+    found = (entry.name for entry in files(__name__).iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+
+
+def specification(name: str) -> Specification:
+    """The network file called ``name``: its source, parameters, layers.  Raises ``BadSpec`` with the nearest name."""
+    known = names()
+    if name not in known:
+        hint = f"the textbook networks are {', '.join(known)}"
+        raise BadSpec(f"there is no textbook network {name!r}{nearest(name, known)}", hint=hint)
+    return read_toml((files(__name__) / f"{name}.toml").read_bytes(), name)
+
+
+def find(spec: str, parameters: Mapping[str, Value] | None = None) -> Graph:
+    """The network that ``spec`` names, with its parameters after a colon: ``"alexnet:resolution=256,head=gap"``.
+
+    ``parameters`` are added to those in ``spec``, such as a batch that comes from elsewhere.  Raises ``BadSpec``: an
+    unknown name (with the nearest and the list), an unknown parameter, a value out of range (with the range), a
+    parameter given twice.
+    """
+    name, _, choices = spec.partition(":")
+    found = specification(name.strip())
+    given: dict[str, Value] = {**parse_choices(choices, name)}
+    for key, value in (parameters or {}).items():
+        if key in given:
+            raise BadSpec(f"{key!r} is chosen twice", where=name)
+        given[key] = value
+    return graph_of(found, given, name)
