@@ -5,5 +5,6 @@
 """
 
 from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
+from weighbridge.counts.network import count
 
-__all__ = ["Activations", "NetworkFacts", "NodeFacts", "Uncounted"]
+__all__ = ["Activations", "NetworkFacts", "NodeFacts", "Uncounted", "count"]

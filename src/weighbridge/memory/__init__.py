@@ -8,6 +8,7 @@
 Stored tensors (parameters, buffers, constants) are not in these figures, and neither is what is computed from them alone.
 """
 
+from weighbridge.memory.plan import plan
 from weighbridge.memory.records import MemoryPlan, TensorSpan
 
-__all__ = ["MemoryPlan", "TensorSpan"]
+__all__ = ["MemoryPlan", "TensorSpan", "plan"]

@@ -1,0 +1,211 @@
+"""What one node costs an inference, bodies included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from weighbridge.counts.facts import Uncounted
+from weighbridge.errors import GraphError
+from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node, TensorType
+from weighbridge.operators.record import Call, Kind, Loops, Op, Work
+from weighbridge.passes.static import runs, static_tensors
+
+__all__ = ["Cost", "Values", "add_known", "cost_of"]
+
+
+class Values(NamedTuple):
+    """Elements and bytes of values that a node makes; None is unknown."""
+
+    elements: int | None
+    bytes: int | None
+
+    def plus(self, other: Values) -> Values:
+        return Values(add_known(self.elements, other.elements), add_known(self.bytes, other.bytes))
+
+
+class Cost(NamedTuple):
+    """The cost of a node, or of a body.
+
+    ``macs`` and ``work`` are exact where ``macs_exact`` and ``work_exact`` say so, else lower bounds (of one node without
+    bodies: 0 and nothing).  ``uncounted`` and ``notes`` say what is missing and which rule was followed.
+    """
+
+    macs: int
+    work: Work
+    macs_exact: bool
+    work_exact: bool
+    read_bytes: int | None
+    write_bytes: int | None
+    values: Values
+    loops: tuple[Loops, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def add_known(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def cost_of(node: Node, graph: Graph, operators: Mapping[str, Op], static: frozenset[str], path: str = "") -> Cost:
+    """The cost of ``node`` in ``graph``; ``path`` stands before its name in what is uncounted."""
+    if node.operator in CONTROL:
+        return _control_cost(node, operators, static, path)
+    values = _values(node, graph, operators)
+    op = operators.get(node.operator)
+    reason = _reason(node, op)
+    if op is None or reason:
+        return _uncounted(node, values, path, reason)
+    unknown = next((t for t in (*node.inputs, *node.outputs) if graph.tensors[t].shape is None), None)
+    if unknown is not None:
+        if op.loops is not None:
+            return _uncounted(node, values, path, f"the shape of {unknown} is unknown")
+        return Cost(0, Work(), True, op.is_free and not node.fused, *_bytes_where_known(op), values)
+    try:
+        return _known_cost(node, op, graph, operators, values)
+    except GraphError as error:
+        return _uncounted(node, values, path, error.what)
+
+
+def _reason(node: Node, op: Op | None) -> str:
+    """Why a node is not counted, as far as it says so itself."""
+    if node.reason or op is not None:
+        return node.reason
+    return (
+        "there is no rule for this operator" if node.operator == UNKNOWN else f"there is no operator {node.operator!r}"
+    )
+
+
+def _bytes_where_known(op: Op) -> tuple[int | None, int | None]:
+    return (0, 0) if op.kind == Kind.VIEW else (None, None)
+
+
+def _uncounted(node: Node, values: Values, path: str, reason: str) -> Cost:
+    missing = Uncounted(path + node.name, node.origin or node.operator, reason)
+    return Cost(0, Work(), False, False, None, None, values, (), (missing,))
+
+
+def _values(node: Node, graph: Graph, operators: Mapping[str, Op]) -> Values:
+    """The values that a node makes: those of its outputs, none if it is a view."""
+    op = operators.get(node.operator)
+    if op is not None and op.view_of is not None and not node.fused:
+        return Values(0, 0)
+    elements: int | None = 0
+    size: int | None = 0
+    for tensor in node.outputs:
+        elements = add_known(elements, graph.tensors[tensor].elements)
+        size = add_known(size, graph.tensors[tensor].bytes)
+    return Values(elements, size)
+
+
+def _known_cost(node: Node, op: Op, graph: Graph, operators: Mapping[str, Op], values: Values) -> Cost:
+    """The rules' answers, where all shapes are known."""
+    call = _call(node, graph)
+    loops = () if op.loops is None else op.loops(call)
+    macs = sum(one.macs for one in loops)
+    work, exact = Work(macs), True
+    for part in (op.work(call), *(_fused_work(function, call, operators) for function in node.fused)):
+        if part is None:
+            exact = False
+        else:
+            work = work.plus(part)
+    traffic = op.traffic(call)
+    return Cost(macs, work, True, exact, traffic.read_bytes, traffic.write_bytes, values, loops)
+
+
+def _call(node: Node, graph: Graph) -> Call:
+    tensors = graph.tensors
+    operands: dict[str, tuple[TensorType, ...]] = {}
+    for name, tensor in node.operands:
+        operands[name] = (*operands.get(name, ()), _type(graph, tensor))
+    return Call(operands, node.attributes, tuple(_type(graph, tensor) for tensor in node.outputs if tensor in tensors))
+
+
+def _type(graph: Graph, tensor: str) -> TensorType:
+    found = graph.tensors[tensor].type
+    if found is None:
+        raise GraphError(f"the shape of {tensor} is unknown")
+    return found
+
+
+def _fused_work(function: Node, call: Call, operators: Mapping[str, Op]) -> Work | None:
+    """What a function does to the values that its producer made; moving them costs nothing more."""
+    op = operators.get(function.operator)
+    if op is None:
+        return None
+    name = function.operands[0][0]
+    return op.work(Call({name: call.outputs[:1]}, function.attributes, call.outputs[:1]))
+
+
+def _control_cost(node: Node, operators: Mapping[str, Op], static: frozenset[str], path: str) -> Cost:
+    """Of an ``if`` the branch with more MACs; of a ``loop`` or ``scan`` its body times its trips, one where they are unknown."""
+    where = f"{path}{node.name}"
+    costs = [_body_cost(body, operators, static, f"{where}/{body.name}/") for body in node.bodies]
+    if not costs:
+        missing = Uncounted(where, node.origin or node.operator, node.reason or "it has no body")
+        return Cost(0, Work(), False, False, None, None, Values(None, None), (), (missing,))
+    if node.operator == BRANCH:
+        return _branch_cost(node, where, costs)
+    cost = costs[0]
+    trips = node.bodies[0].trips
+    if trips is not None:
+        return _repeated(cost, trips)
+    missing = Uncounted(where, node.origin or node.operator, "how often it runs depends on values: one trip is counted")
+    return cost._replace(
+        macs_exact=False,
+        work_exact=False,
+        read_bytes=None,
+        write_bytes=None,
+        values=Values(None, None),
+        uncounted=(*cost.uncounted, missing),
+    )
+
+
+def _branch_cost(node: Node, where: str, costs: list[Cost]) -> Cost:
+    largest = max(range(len(costs)), key=lambda index: (costs[index].macs, -index))
+    cost = costs[largest]
+    if len(costs) == 1:
+        return cost
+    note = f"{where}: counted is the branch {node.bodies[largest].name}, which has the most MACs"
+    return cost._replace(
+        macs_exact=all(one.macs_exact for one in costs),
+        work_exact=all(one.work_exact for one in costs),
+        uncounted=tuple(missing for one in costs for missing in one.uncounted),
+        notes=(*(text for one in costs for text in one.notes), note),
+    )
+
+
+def _repeated(cost: Cost, trips: int) -> Cost:
+    def times(size: int | None) -> int | None:
+        return None if size is None else size * trips
+
+    return cost._replace(
+        macs=cost.macs * trips,
+        work=cost.work.times(trips),
+        read_bytes=times(cost.read_bytes),
+        write_bytes=times(cost.write_bytes),
+        values=Values(times(cost.values.elements), times(cost.values.bytes)),
+    )
+
+
+def _body_cost(body: Body, operators: Mapping[str, Op], outside: Iterable[str], path: str) -> Cost:
+    """One run of a body: the sum over its nodes that run."""
+    static = static_tensors(body.graph, operators, outside=outside)
+    total = Cost(0, Work(), True, True, 0, 0, Values(0, 0))
+    uncounted: list[Uncounted] = []
+    notes: list[str] = []
+    for node in body.graph.nodes:
+        if runs(node, static):
+            cost = cost_of(node, body.graph, operators, static, path)
+            uncounted += cost.uncounted
+            notes += cost.notes
+            total = Cost(
+                total.macs + cost.macs,
+                total.work.plus(cost.work),
+                total.macs_exact and cost.macs_exact,
+                total.work_exact and cost.work_exact,
+                add_known(total.read_bytes, cost.read_bytes),
+                add_known(total.write_bytes, cost.write_bytes),
+                total.values.plus(cost.values),
+            )
+    return total._replace(uncounted=tuple(uncounted), notes=tuple(notes))

@@ -1,0 +1,188 @@
+"""The facts of a network as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from weighbridge.counts.cost import Cost, Values, add_known, cost_of
+from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
+from weighbridge.graph import Graph, Node, Role, Tensor
+from weighbridge.operators.record import Op, Work
+from weighbridge.operators.table import OPERATORS
+from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
+
+__all__ = ["count"]
+
+
+def count(
+    held: Graph,
+    deployed: Graph,
+    operators: Mapping[str, Op] = OPERATORS,
+    *,
+    peak_elements: Mapping[str, int | None] | None = None,
+) -> NetworkFacts:
+    """The facts of a network from the graph as the model holds it and the graph that runs (the same one, if as written).
+
+    ``peak_elements`` are those of the memory plan of ``deployed``; they become ``activations.peak``, which is empty
+    without them.  A parameter is a weight or a bias if either graph uses it so: a bias that a file adds in a node of its
+    own is one.  Linear in the size of the graphs.
+    """
+    stored = _Stored.of(held, _uses_in_both(held, deployed, operators))
+    learned = {tensor.id: tensor.elements for tensor in _stored_tensors(deployed) if tensor.role is Role.PARAMETER}
+    nodes, costs = _nodes(deployed, learned, operators)
+    static = static_tensors(deployed, operators)
+    inputs = [deployed.tensors[tensor] for tensor in deployed.inputs if tensor not in static]
+    values = Values(_total(t.elements for t in inputs), _total(t.bytes for t in inputs))
+    macs, work = 0, Work()
+    uncounted: list[Uncounted] = []
+    notes = list(stored.notes)
+    for cost in costs:
+        macs += cost.macs
+        work = work.plus(cost.work)
+        values = values.plus(cost.values)
+        uncounted += cost.uncounted
+        notes += cost.notes
+    if values.elements is None or values.bytes is None:
+        notes.append("a shape or a number of trips is unknown, so the total of the activations is missing")
+    return NetworkFacts(
+        parameters=sum(stored.elements.values()),
+        weights=stored.elements["weight"],
+        biases=stored.elements["bias"],
+        other_parameters=stored.elements["other"],
+        deployed_parameters=sum(elements or 0 for elements in learned.values()),
+        parameter_bytes=stored.parameter_bytes,
+        weight_bytes=stored.weight_bytes,
+        constant_bytes=stored.constant_bytes,
+        macs=macs,
+        flops=2 * macs,
+        ops=2 * macs,
+        work=work,
+        activations=Activations(values.elements, values.bytes, dict(peak_elements or {})),
+        exact=all(cost.macs_exact for cost in costs) and not stored.notes and None not in learned.values(),
+        work_exact=all(cost.work_exact for cost in costs),
+        uncounted=tuple(uncounted),
+        nodes=tuple(nodes),
+        notes=tuple(notes),
+    )
+
+
+def _total(sizes: Iterator[int | None]) -> int | None:
+    total: int | None = 0
+    for size in sizes:
+        total = add_known(total, size)
+    return total
+
+
+def _stored_tensors(graph: Graph) -> Iterator[Tensor]:
+    """The stored tensors of a graph and of all bodies in it, each storage once."""
+    seen: set[str] = set()
+    graphs = [graph]
+    while graphs:
+        current = graphs.pop()
+        for tensor in current.stored():
+            if tensor.id not in seen:
+                seen.add(tensor.id)
+                yield tensor
+        graphs.extend(body.graph for node in current.nodes for body in node.bodies)
+
+
+def _uses_in_both(held: Graph, deployed: Graph, operators: Mapping[str, Op]) -> dict[str, str]:
+    uses = parameter_uses(held, operators)
+    if deployed is held:
+        return uses
+    later = parameter_uses(deployed, operators)
+    for tensor, use in uses.items():
+        if use == "other" or (use == "bias" and later.get(tensor) == "weight"):
+            uses[tensor] = later.get(tensor, use)
+    return uses
+
+
+class _Stored(NamedTuple):
+    """Sizes of what the model holds."""
+
+    elements: dict[str, int]
+    parameter_bytes: int | None
+    weight_bytes: int | None
+    constant_bytes: int | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, held: Graph, uses: Mapping[str, str]) -> _Stored:
+        elements = {"weight": 0, "bias": 0, "other": 0}
+        of_parameters: int | None = 0
+        of_weights: int | None = 0
+        of_constants: int | None = 0
+        notes: list[str] = []
+        for tensor in _stored_tensors(held):
+            if tensor.role is not Role.PARAMETER:
+                of_constants = add_known(of_constants, tensor.bytes)
+                continue
+            use = uses[tensor.id]
+            if tensor.elements is None:
+                notes.append(f"the shape of the parameter {tensor.id} is unknown, so it is in no count")
+            elements[use] += tensor.elements or 0
+            of_parameters = add_known(of_parameters, tensor.bytes)
+            if use == "weight":
+                of_weights = add_known(of_weights, tensor.bytes)
+        return cls(elements, of_parameters, of_weights, of_constants, tuple(notes))
+
+
+def _nodes(
+    graph: Graph, learned: Mapping[str, int | None], operators: Mapping[str, Op]
+) -> tuple[list[NodeFacts], list[Cost]]:
+    """The facts and the costs of the nodes that run."""
+    static = static_tensors(graph, operators)
+    sources = static_sources(graph, static, operators)
+    uses = parameter_uses(graph, operators)
+    facts: list[NodeFacts] = []
+    costs: list[Cost] = []
+    for node in graph.nodes:
+        if runs(node, static):
+            cost = cost_of(node, graph, operators, static)
+            held = {source for tensor in node.inputs for source in sources.get(tensor, ())}
+            for body in node.bodies:
+                held.update(tensor.id for tensor in _stored_tensors(body.graph) if tensor.role is Role.PARAMETER)
+            parameters = _total(learned[source] for source in held)
+            weights = _total(learned[source] for source in held if uses[source] == "weight")
+            facts.append(_node_facts(node, graph, operators, cost, parameters, weights))
+            costs.append(cost)
+    return facts, costs
+
+
+def _node_facts(
+    node: Node, graph: Graph, operators: Mapping[str, Op], cost: Cost, parameters: int | None, weights: int | None
+) -> NodeFacts:
+    op = operators.get(node.operator)
+    first = graph.tensors[node.outputs[0]] if node.outputs else None
+    known = cost.macs_exact or bool(node.bodies)
+    macs = cost.macs if known else None
+    return NodeFacts(
+        name=node.name,
+        scope=node.scope,
+        module_call=None,
+        operator=node.operator,
+        kind=op.kind if op is not None else "control" if node.bodies else "unknown",
+        origin=node.origin,
+        fused=tuple(function.operator for function in node.fused),
+        parameters=parameters,
+        weights=weights,
+        macs=macs,
+        flops=None if macs is None else 2 * macs,
+        work=cost.work if cost.work_exact else None,
+        output=None if first is None else first.shape,
+        output_dtype="" if first is None else first.dtype.name,
+        output_bytes=cost.values.bytes,
+        read_bytes=cost.read_bytes,
+        write_bytes=cost.write_bytes,
+        loops=cost.loops,
+        uses_per_weight=_uses_per_weight(macs, weights),
+        exact=cost.macs_exact and parameters is not None,
+    )
+
+
+def _uses_per_weight(macs: int | None, weights: int | None) -> int | float | None:
+    """How many MACs a weight is used in, an int where it is one; None without either."""
+    if not macs or not weights:
+        return None
+    return macs // weights if macs % weights == 0 else macs / weights

@@ -1,0 +1,193 @@
+"""Bit widths: what a network weighs when its weights or activations take another number of bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from weighbridge.dtypes import DTYPES, DType, integer_of
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Body, Graph, Node, Role, Tensor
+from weighbridge.operators.record import Kind, Op
+from weighbridge.operators.table import OPERATORS
+from weighbridge.passes.rewrite import rebuilt
+from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
+
+__all__ = ["BitRules", "bit_rules", "set_bits"]
+
+_FLOATS: Final = {16: "float16", 32: "float32", 64: "float64"}
+_KEEPS_TYPE: Final = frozenset({Kind.MOVE, Kind.VIEW, Kind.IDENTITY})
+_GROUPS: Final = {"biases": "bias", "other": "other"}
+
+
+class BitRules(NamedTuple):
+    """Bits by target, in order, and bits of the activations (None: as they are).
+
+    A target is ``first`` or ``last`` (weighted layer in execution order), ``rest`` (every weight that no other rule
+    names), ``biases``, ``other`` (normalisation, positions), or the name of a node, of a scope or of a parameter, or a
+    pattern for one of these with ``*``, ``?`` and ``[…]``.
+    """
+
+    weights: tuple[tuple[str, int], ...] = ()
+    activations: int | None = None
+
+
+def bit_rules(weights: Iterable[str | int] = (), activations: int | None = None) -> BitRules:
+    """Rules as they are written on a command line: ``8``, ``first=8``, ``features.*=4``; a width alone is for the rest.
+
+    Raises ``BadSpec`` for a width that is no whole number from 1 to 64, or a rule without a target.
+    """
+    rules = []
+    for rule in weights:
+        target, separator, bits = str(rule).rpartition("=")
+        if separator and not target:
+            raise BadSpec(f"the rule {rule!r} names no layer", hint="write first=8, rest=4 or a layer's name=8")
+        rules.append((target or "rest", _width(bits, str(rule))))
+    return BitRules(tuple(rules), None if activations is None else _width(str(activations), str(activations)))
+
+
+def _width(text: str, rule: str) -> int:
+    bits = int(text) if text.strip().isascii() and text.strip().isdecimal() and len(text) < 10 else 0
+    if not 1 <= bits <= 64:
+        raise BadSpec(f"the bit width {rule!r} is no whole number from 1 to 64", hint="write 8, first=8 or rest=4")
+    return bits
+
+
+def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERATORS) -> Graph:
+    """``graph`` with its weights, and its floating-point inputs and activations, at the widths that ``rules`` say.
+
+    A later rule overrides an earlier one, ``rest`` holds for what no other names, wherever it stands.  Biases and what is
+    neither weight nor bias keep their width unless a rule names them (``biases``, ``other``, or the parameter itself).  A
+    rule that names a node or a scope is for the weights there.  16, 32 and 64 bits are floating point where the tensor
+    was, other widths integers.  Tensors computed from weights by moving them follow.  Raises ``BadSpec`` for a target that
+    is not in the graph or a width outside 1 to 64.
+    """
+    for target, bits in rules.weights:
+        _width(str(bits), f"{target}={bits}")
+    if rules.activations is not None:
+        _width(str(rules.activations), str(rules.activations))
+    widths = _widths(graph, rules.weights, operators) if rules.weights else {}
+    if not widths and rules.activations is None:
+        return graph
+    return _retyped(graph, widths, rules.activations, operators, frozenset())
+
+
+class _Layer(NamedTuple):
+    name: str
+    scope: str
+    weights: tuple[str, ...]
+
+
+def _layers(graph: Graph, uses: Mapping[str, str], operators: Mapping[str, Op]) -> list[_Layer]:
+    """The nodes that weights reach, in execution order, bodies where they run."""
+    static = static_tensors(graph, operators)
+    sources = static_sources(graph, static, operators)
+    layers: list[_Layer] = []
+    for node in graph.nodes:
+        for body in node.bodies:
+            layers.extend(_layers(body.graph, uses, operators))
+        if runs(node, static):
+            held = dict.fromkeys(
+                source for tensor in node.inputs for source in sources.get(tensor, ()) if uses[source] == "weight"
+            )
+            if held:
+                layers.append(_Layer(node.name, node.scope, tuple(sorted(held))))
+    return layers
+
+
+def _widths(graph: Graph, rules: tuple[tuple[str, int], ...], operators: Mapping[str, Op]) -> dict[str, int]:
+    uses = parameter_uses(graph, operators)
+    layers = _layers(graph, uses, operators)
+    rest = [bits for target, bits in rules if target == "rest"]
+    widths = {name: rest[-1] for name, use in uses.items() if use == "weight"} if rest else {}
+    for target, bits in rules:
+        if target != "rest":
+            widths.update(dict.fromkeys(_named(target, layers, uses), bits))
+    return widths
+
+
+def _named(target: str, layers: list[_Layer], uses: Mapping[str, str]) -> Iterable[str]:
+    """The parameters that a target stands for."""
+    if target in ("first", "last"):
+        if not layers:
+            raise BadSpec(f"no layer has weights, so there is no {target} one", where=f"the bit width of {target}")
+        return layers[0 if target == "first" else -1].weights
+    if target in _GROUPS:
+        return [name for name, use in uses.items() if use == _GROUPS[target]]
+    if target in uses:
+        return [target]
+    found = [name for layer in layers if _is_meant(target, layer) for name in layer.weights]
+    found += [name for name in uses if fnmatchcase(name, target)]
+    if not found:
+        raise _unknown(target, [layer.name for layer in layers])
+    return found
+
+
+def _is_meant(target: str, layer: _Layer) -> bool:
+    return (
+        fnmatchcase(layer.name, target)
+        or fnmatchcase(layer.scope, target)
+        or f"{layer.scope}.".startswith(f"{target}.")
+    )
+
+
+def _unknown(target: str, names: list[str]) -> BadSpec:
+    near = get_close_matches(target, names, 3) or names[:8]
+    more = ", …" if len(near) < len(names) else ""
+    return BadSpec(
+        f"no layer, scope or parameter is called {target!r}",
+        hint=f"there are first, last, rest, biases, other, {', '.join(near)}{more}",
+    )
+
+
+def _retyped(
+    graph: Graph,
+    widths: Mapping[str, int],
+    activations: int | None,
+    operators: Mapping[str, Op],
+    outside: frozenset[str],
+) -> Graph:
+    static = static_tensors(graph, operators, outside=outside)
+    tensors = {key: _stored(tensor, widths) for key, tensor in graph.tensors.items()}
+    for node in graph.nodes:
+        op = operators.get(node.operator)
+        if op is not None and op.kind in _KEEPS_TYPE and node.operands and not runs(node, static):
+            source = node.operands[0][1]
+            if tensors[source].dtype != graph.tensors[source].dtype:
+                for made in node.outputs:
+                    tensors[made] = replace(tensors[made], dtype=tensors[source].dtype)
+    if activations is not None:
+        for key, tensor in tensors.items():
+            if key not in static and tensor.dtype.kind == "float":
+                tensors[key] = replace(tensor, dtype=_type_of(tensor.dtype, activations))
+    nodes = [_with_bodies(node, widths, activations, operators, static) for node in graph.nodes]
+    return rebuilt(graph, nodes, tensors=tensors)
+
+
+def _with_bodies(
+    node: Node, widths: Mapping[str, int], activations: int | None, operators: Mapping[str, Op], static: frozenset[str]
+) -> Node:
+    if not node.bodies:
+        return node
+    bodies = tuple(
+        Body(body.name, _retyped(body.graph, widths, activations, operators, static), body.trips)
+        for body in node.bodies
+    )
+    return replace(node, bodies=bodies)
+
+
+def _stored(tensor: Tensor, widths: Mapping[str, int]) -> Tensor:
+    bits = widths.get(tensor.id) if tensor.role is Role.PARAMETER else None
+    return tensor if bits is None else replace(tensor, dtype=_type_of(tensor.dtype, bits))
+
+
+def _type_of(dtype: DType, bits: int) -> DType:
+    """The type of a tensor of type ``dtype`` at another width: as it is where it has that width already."""
+    if dtype.bits == bits:
+        return dtype
+    if dtype.kind == "float" and bits in _FLOATS:
+        return DTYPES[_FLOATS[bits]]
+    return integer_of(bits)

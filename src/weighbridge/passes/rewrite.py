@@ -1,0 +1,91 @@
+"""What every rewrite needs: readers, recursion into bodies, and a graph without what nobody refers to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from weighbridge.graph import Body, Graph, Node, Tensor
+
+__all__ = ["body_tensors", "in_bodies", "pruned", "read_counts", "rebuilt", "renamed", "unused_id"]
+
+
+def read_counts(graph: Graph) -> Counter[str]:
+    """How often each tensor is read: by operands, as an output of the graph, and once for all bodies that mention it."""
+    counts = Counter(tensor for node in graph.nodes for _, tensor in node.operands)
+    counts.update(graph.outputs)
+    counts.update(body_tensors(graph))
+    return counts
+
+
+def body_tensors(graph: Graph) -> set[str]:
+    """The ids that the bodies of the graph's nodes mention.  A rewrite outside must leave these as they are."""
+    found: set[str] = set()
+    for node in graph.nodes:
+        if node.bodies:
+            found.update(node.inputs)
+        for body in node.bodies:
+            found.update(body.graph.tensors)
+            found |= body_tensors(body.graph)
+    return found
+
+
+def in_bodies(graph: Graph, rewrite: Callable[[Graph], Graph]) -> Graph:
+    """``graph`` with the bodies of its nodes rewritten; itself if none of them changes."""
+    nodes: list[Node] = []
+    changed = False
+    for node in graph.nodes:
+        if node.bodies:
+            bodies = tuple(Body(body.name, rewrite(body.graph), body.trips) for body in node.bodies)
+            if any(new.graph is not old.graph for new, old in zip(bodies, node.bodies, strict=True)):
+                node = replace(node, bodies=bodies)  # noqa: PLW2901
+                changed = True
+        nodes.append(node)
+    return rebuilt(graph, nodes) if changed else graph
+
+
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
+    """``node`` with the operands that ``names`` replaces replaced."""
+    if not any(tensor in names for _, tensor in node.operands):
+        return node
+    return replace(node, operands=tuple((operand, names.get(tensor, tensor)) for operand, tensor in node.operands))
+
+
+def rebuilt(
+    graph: Graph,
+    nodes: Iterable[Node],
+    *,
+    tensors: Mapping[str, Tensor] | None = None,
+    outputs: tuple[str, ...] | None = None,
+) -> Graph:
+    """``graph`` with other nodes, and other tensors and outputs where given."""
+    return Graph(
+        graph.name,
+        graph.tensors if tensors is None else tensors,
+        tuple(nodes),
+        graph.inputs,
+        graph.outputs if outputs is None else outputs,
+        graph.notes,
+    )
+
+
+def pruned(graph: Graph) -> Graph:
+    """``graph`` without the tensors that no node, input or output refers to; in bodies too."""
+    graph = in_bodies(graph, pruned)
+    used = set(graph.inputs).union(graph.outputs)
+    for node in graph.nodes:
+        used.update(node.inputs, node.outputs)
+    if len(used) == len(graph.tensors):
+        return graph
+    tensors = {key: tensor for key, tensor in graph.tensors.items() if key in used}
+    return rebuilt(graph, graph.nodes, tensors=tensors)
+
+
+def unused_id(tensors: Mapping[str, Tensor], wanted: str) -> str:
+    """``wanted``, or it with the first number behind it that makes it new."""
+    candidate, number = wanted, 1
+    while candidate in tensors:
+        number += 1
+        candidate = f"{wanted}#{number}"
+    return candidate

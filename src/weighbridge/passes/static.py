@@ -1,0 +1,105 @@
+"""What depends on no input, and what a learned tensor is used for.
+
+A tensor is *static* if it is stored, or made by a node that needs only static tensors: it is computed once, before the
+first inference, and costs no inference anything.  Since every shape is a number, an operator that looks only at the
+shape of its operand is static too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from weighbridge.graph import Graph, Node, Role
+from weighbridge.operators.record import Op
+from weighbridge.operators.rules import reads_nothing
+from weighbridge.operators.table import OPERATORS
+
+__all__ = ["parameter_uses", "reads_values", "runs", "static_sources", "static_tensors"]
+
+_RANKS: Final = {"weight": 2, "bias": 1}
+_USES: Final = ("other", "bias", "weight")
+
+
+def static_tensors(
+    graph: Graph, operators: Mapping[str, Op] = OPERATORS, *, outside: Iterable[str] = ()
+) -> frozenset[str]:
+    """The ids of the static tensors of ``graph``; ``outside`` are those of an enclosing graph that a body takes over."""
+    static = {tensor.id for tensor in graph.stored()}
+    static.update(set(outside).intersection(graph.inputs))
+    for node in graph.nodes:
+        op = operators.get(node.operator)
+        if op is None or op.random or node.bodies:
+            continue
+        if all(tensor in static for _, tensor in node.operands) or _is_known_by_shapes(graph, node, op):
+            static.update(node.outputs)
+    return frozenset(static)
+
+
+def _is_known_by_shapes(graph: Graph, node: Node, op: Op) -> bool:
+    tensors = graph.tensors
+    known = (tensors[tensor].shape is not None for tensor in (*node.inputs, *node.outputs))
+    return op.traffic is reads_nothing and all(known)
+
+
+def runs(node: Node, static: frozenset[str]) -> bool:
+    """Whether ``node`` runs once an inference, as opposed to once and for all."""
+    return not node.outputs or node.outputs[0] not in static
+
+
+def reads_values(node: Node, operators: Mapping[str, Op]) -> bool:
+    """Whether the operator looks at its operands' values, and not only at their shapes."""
+    op = operators.get(node.operator)
+    return op is None or op.traffic is not reads_nothing
+
+
+def static_sources(
+    graph: Graph, static: frozenset[str], operators: Mapping[str, Op] = OPERATORS
+) -> dict[str, frozenset[str]]:
+    """For every static tensor that depends on the values of parameters, their ids; a parameter depends on itself."""
+    sources = {tensor.id: frozenset((tensor.id,)) for tensor in graph.stored() if tensor.role is Role.PARAMETER}
+    nothing: frozenset[str] = frozenset()
+    for node in graph.nodes:
+        if runs(node, static) or not reads_values(node, operators):
+            continue
+        found = nothing
+        for _, tensor in node.operands:
+            more = sources.get(tensor, nothing)
+            found = found | more if found and more else found or more
+        if found:
+            sources.update(dict.fromkeys(node.outputs, found))
+    return sources
+
+
+def parameter_uses(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> dict[str, str]:
+    """For every parameter of ``graph`` and its bodies: ``weight``, ``bias`` or ``other``.
+
+    A parameter is a weight if it reaches, directly or through static nodes, an operand that a contraction or a lookup
+    uses as its weight; else a bias if it reaches a bias operand.
+    """
+    ranks: dict[str, int] = {}
+    parameters: dict[str, None] = {}
+    _rank(graph, operators, frozenset(), ranks, parameters)
+    return {tensor: _USES[ranks.get(tensor, 0)] for tensor in parameters}
+
+
+def _rank(
+    graph: Graph,
+    operators: Mapping[str, Op],
+    outside: Iterable[str],
+    ranks: dict[str, int],
+    parameters: dict[str, None],
+) -> None:
+    static = static_tensors(graph, operators, outside=outside)
+    parameters.update((tensor.id, None) for tensor in graph.stored() if tensor.role is Role.PARAMETER)
+    for node in reversed(graph.nodes):
+        for body in node.bodies:
+            _rank(body.graph, operators, static, ranks, parameters)
+        passed_on = 0 if runs(node, static) else max(ranks.get(tensor, 0) for tensor in node.outputs)
+        op = operators.get(node.operator)
+        slots = {slot.name: _RANKS.get(slot.use, 0) for slot in op.slots} if op is not None else {}
+        for operand, tensor in node.operands:
+            if tensor in static:
+                rank = max(passed_on, slots.get(operand, 0))
+                if rank > ranks.get(tensor, 0):
+                    ranks[tensor] = rank
