@@ -1,0 +1,143 @@
+"""Matrix products against their execution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.operators.execution import Tally, call, everywhere, integers, loops_of, macs_of, shape_of, typed, work_of
+from weighbridge.errors import GraphError
+
+SIZES = st.integers(1, 4)
+
+
+def multiply(x, w, tally):
+    """A matrix product by loops, after numpy has aligned the leading axes."""
+    rows, columns = x[None, :] if x.ndim == 1 else x, w[:, None] if w.ndim == 1 else w
+    batch = np.broadcast_shapes(rows.shape[:-2], columns.shape[:-2])
+    rows = np.broadcast_to(rows, batch + rows.shape[-2:])
+    columns = np.broadcast_to(columns, batch + columns.shape[-2:])
+    result = np.zeros((*batch, rows.shape[-2], columns.shape[-1]), dtype=object)
+    touched = set()
+    for *lead, i, j in everywhere(result.shape):
+        for k in range(rows.shape[-1]):
+            touched.add((k, j))
+            result[(*lead, i, j)] = tally.mac(result[(*lead, i, j)], rows[(*lead, i, k)], columns[(*lead, k, j)])
+    if w.ndim == 1:
+        result = result[..., 0]
+    return (result[..., 0, :] if w.ndim > 1 else result[..., 0]) if x.ndim == 1 else result, len(touched)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(SIZES, max_size=3),
+    SIZES,
+    SIZES,
+    st.sampled_from(["oi", "io"]),
+    st.booleans(),
+    st.sampled_from([None, "features", "one", "full"]),
+)
+def test_a_linear_layer_counts_what_its_execution_does(lead, k, features, layout, transpose, bias):
+    transpose = transpose and bool(lead)
+    x, w = integers((*lead, k)), integers((k, features), 3)
+    tally = Tally()
+    result, touched = multiply(x, w, tally)
+    shapes = {"features": (features,), "one": (1,), "full": result.shape}
+    if bias:
+        for _ in everywhere(result.shape):
+            tally.add(0, 0)
+    given_x = (*lead[:-1], k, lead[-1]) if transpose else (*lead, k)
+    found = call(
+        "linear",
+        {"weight_layout": layout, "transpose_x": transpose},
+        x=given_x,
+        w=(features, k) if layout == "oi" else (k, features),
+        **({"b": shapes[bias]} if bias else {}),
+    )
+    (loops,) = loops_of("linear", found)
+    assert shape_of(found) == result.shape == np.matmul(x, w).shape
+    assert np.array_equal(result, np.matmul(x, w))
+    assert macs_of("linear", found) == loops.groups * loops.m * loops.n * loops.k == tally.macs
+    assert work_of("linear", found) == tally.work
+    assert touched == found.w.elements
+
+
+def test_factors_of_a_linear_layer_cost_a_multiplication_each():
+    found = call("linear", {"alpha": 0.5, "beta": 2.0}, x=(4, 8), w=(5, 8), b=(5,))
+    assert work_of("linear", found).mul == 4 * 5 + 5
+
+
+@st.composite
+def broadcasting(draw):
+    """Two shapes that numpy multiplies."""
+    rank = draw(st.integers(0, 2))
+    batch = draw(st.lists(SIZES, min_size=rank, max_size=rank))
+
+    def some():
+        kept = batch[draw(st.integers(0, rank)) :]
+        return tuple(1 if draw(st.booleans()) else size for size in kept)
+
+    m, n, k = draw(SIZES), draw(SIZES), draw(SIZES)
+    left = (k,) if draw(st.booleans()) and draw(st.booleans()) else (*some(), m, k)
+    right = (k,) if draw(st.booleans()) and draw(st.booleans()) else (*some(), k, n)
+    return left, right
+
+
+@settings(deadline=None, max_examples=80)
+@given(broadcasting(), st.booleans(), st.booleans())
+def test_a_matrix_product_counts_what_its_execution_does(shapes, transpose_x, transpose_w):
+    x, w = integers(shapes[0]), integers(shapes[1], 3)
+    transpose_x, transpose_w = transpose_x and x.ndim > 1, transpose_w and w.ndim > 1
+    tally = Tally()
+    result, touched = multiply(x, w, tally)
+    found = call(
+        "matmul",
+        {"transpose_x": transpose_x, "transpose_w": transpose_w},
+        x=np.swapaxes(x, -1, -2).shape if transpose_x else x.shape,
+        w=np.swapaxes(w, -1, -2).shape if transpose_w else w.shape,
+    )
+    (loops,) = loops_of("matmul", found)
+    expected = np.matmul(x, w)
+    assert shape_of(found) == np.shape(expected) == np.shape(result)
+    assert np.array_equal(result, expected)
+    assert macs_of("matmul", found) == loops.groups * loops.m * loops.n * loops.k == tally.macs
+    if w.ndim <= 2:
+        assert touched == found.w.elements
+        assert loops.groups == 1
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "operands"),
+    [
+        ("linear", {}, {"x": (4, 8), "w": (8, 5)}),
+        ("linear", {}, {"x": (), "w": (8, 5)}),
+        ("linear", {}, {"x": (4, 8), "w": (2, 5, 8)}),
+        ("linear", {}, {"x": (4, 8), "w": (5, 8), "b": (4,)}),
+        ("linear", {"transpose_x": True}, {"x": (8,), "w": (5, 8)}),
+        ("linear", {"weight_layout": "ab"}, {"x": (4, 8), "w": (5, 8)}),
+        ("linear", {"output_dtype": "float31"}, {"x": (4, 8), "w": (5, 8)}),
+        ("linear", {"alpha": float("nan")}, {"x": (4, 8), "w": (5, 8)}),
+        ("matmul", {}, {"x": (), "w": (8, 5)}),
+        ("matmul", {}, {"x": (4, 8), "w": (5, 8)}),
+        ("matmul", {}, {"x": (2, 4, 8), "w": (3, 8, 5)}),
+        ("matmul", {"transpose_w": True}, {"x": (4, 8), "w": (8,)}),
+        ("matmul", {}, {"x": (4, 8), "w": (8, 5), "b": (2, 4, 5)}),
+    ],
+)
+def test_a_contradiction_is_an_error(operator, attributes, operands):
+    with pytest.raises(GraphError):
+        work_of(operator, call(operator, attributes, **operands))
+
+
+def test_a_quantised_product_has_the_counts_of_the_float_one():
+    """QLinearMatMul and MatMulInteger: the same record, with scales and zero points beside it."""
+    x, w = typed((4, 8), "uint8"), typed((8, 5), "int8")
+    integer = call("matmul", {"output_dtype": "int32"}, x=x, w=w, x_zero_point=typed((), "uint8"))
+    assert integer.outputs[0] == typed((4, 5), "int32")
+    assert work_of("matmul", integer) == (0, 32, 0, 0, 0, 0)
+    requantised = call("matmul", {}, x=x, w=w, y_scale=(), y_zero_point=typed((), "uint8"))
+    assert requantised.outputs[0] == typed((4, 5), "uint8")
+    assert work_of("matmul", requantised) == (0, 20, 20, 0, 40, 0)
+    assert macs_of("matmul", integer) == macs_of("matmul", requantised) == 160
