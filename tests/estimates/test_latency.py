@@ -158,10 +158,10 @@ def test_sparse_rates_are_not_used(shared: Path) -> None:
 def test_an_estimate_states_its_conditions() -> None:
     chip: Device = device(memory("DRAM", BOTH, 1000, 1000), int8=1000, float16=1000)
     own = estimate(SMALL, chip, batch=4)
-    assert own.conditions == {"hardware": "Test device", "runtime": None, "precision": "int8", "batch": 4}
+    assert own.conditions == ("Test device", None, "int8", 4)
     assert own.notes == ()
     other = estimate(SMALL, chip, "fp16")
-    assert other.conditions["precision"] == "float16"
+    assert other.conditions.precision == "float16"
     assert other.notes == ("Test device: arithmetic at float16, bytes as the network stores them (int8)",)
     with pytest.raises(BadSpec, match="there is no precision 'fp17'"):
         estimate(SMALL, chip, "fp17")

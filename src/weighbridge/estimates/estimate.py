@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from weighbridge.devices.device import Device
@@ -11,17 +10,23 @@ from weighbridge.estimates.fit import Fit, fit
 from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.precision import precision_named
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["Conditions", "Estimate", "estimate"]
+
+
+class Conditions(NamedTuple):
+    """Without these a latency means nothing.  ``hardware`` is the device's title; ``runtime`` is None: a data sheet has none."""
+
+    hardware: str
+    runtime: str | None
+    precision: str | None
+    batch: int | None
 
 
 class Estimate(NamedTuple):
-    """What a network would cost on ``device``, under ``conditions`` (hardware, runtime, precision, batch).
-
-    ``runtime`` is None: a data sheet knows none.  ``notes`` join those of the parts.
-    """
+    """What a network would cost on ``device``, under ``conditions``; ``notes`` join those of the parts."""
 
     device: str
-    conditions: Mapping[str, str | int | None]
+    conditions: Conditions
     fit: Fit
     latency: Latency
     notes: tuple[str, ...] = ()
@@ -41,7 +46,7 @@ def estimate(demand: Demand, device: Device, precision: str | None = None, batch
     verdict, floor = fit(demand, device), latency(demand, device, used)
     return Estimate(
         device=device.name,
-        conditions={"hardware": device.title, "runtime": None, "precision": used, "batch": batch},
+        conditions=Conditions(device.title, None, used, batch),
         fit=verdict,
         latency=floor,
         notes=(*notes, *verdict.notes, *floor.notes),

@@ -1,0 +1,83 @@
+"""Runs the commands that the documentation shows and writes their true output below them.
+
+A fenced block marked ``console`` holds commands, each after ``$ ``, and what they print.  Each page's commands run in one
+empty folder that holds the files of docs/examples.  With ``--check`` nothing is written; the exit code says whether
+the pages are up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+_BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+_LOOKS = re.compile(r"[\s\u2500-\u259f]+")
+
+
+def refreshed(page: Path) -> str:
+    """The page's text with the output of its commands as they print it now."""
+    text = page.read_text(encoding="utf-8")
+    if not _BLOCK.search(text):
+        return text
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "docs" / "examples", folder, dirs_exist_ok=True)
+        return _BLOCK.sub(lambda block: _run_all(block[0], folder), text)
+
+
+def words(text: str) -> list[str]:
+    """What a page says, apart from how tables are drawn: releases of a terminal library differ in that."""
+    return _LOOKS.split(text)
+
+
+def _run_all(block: str, folder: Path) -> str:
+    commands = [line[2:] for line in block.splitlines() if line.startswith("$ ")]
+    return "".join(f"$ {command}\n{_output(command, folder)}" for command in commands)
+
+
+def _output(command: str, folder: Path) -> str:
+    here = str(Path(sys.executable).parent)
+    environment = {
+        **os.environ,
+        "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
+        "COLUMNS": "110",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "PYTHONUTF8": "1",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    lines = "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
+    return f"{lines}\n" if lines else ""
+
+
+def main(arguments: list[str]) -> int:
+    """0 if every page is up to date, or was written so."""
+    stale = []
+    for page in PAGES:
+        old, new = page.read_text(encoding="utf-8"), refreshed(page)
+        if words(old) != words(new):
+            stale.append(page)
+        if "--check" not in arguments:
+            page.write_text(new, encoding="utf-8")
+    for page in stale:
+        sys.stdout.write(f"{page.relative_to(ROOT)}: {'out of date' if '--check' in arguments else 'refreshed'}\n")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
