@@ -41,9 +41,7 @@ def _along_axis(call: Call) -> tuple[TensorType, ...]:
 
 def _log_softmax_work(call: Call) -> Work:
     axis, shape = call.integer("axis"), call.x.shape
-    row = shape[axis] if shape else 1
-    if call["flatten"]:
-        row = prod(shape[axis:])
+    row = prod(shape[axis:]) if call["flatten"] or not shape else shape[axis]
     rows = call.x.elements // row if row else 0
     return Work(add=3, compare=1, special=1).times(call.x.elements).plus(Work(add=1, special=1).times(rows))
 
