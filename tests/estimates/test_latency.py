@@ -39,7 +39,7 @@ def test_memories_beside_each_other_work_at_the_same_time() -> None:
 def test_without_a_bandwidth_the_floor_is_that_of_the_arithmetic_and_says_so() -> None:
     floor = latency(SMALL, device(memory("DRAM", BOTH, 1000), int8=1000), "int8")
     assert (floor.floor_s, floor.memory_s, floor.bound) == (4.0, None, None)
-    assert floor.notes == ("Test device: the bandwidth of DRAM is not known, its 750 B cost no time here",)
+    assert floor.notes == ("Test device: no bandwidth is known of DRAM (750 B): moving that costs no time here",)
 
 
 @pytest.mark.parametrize("precision", ["float32", None])

@@ -47,7 +47,10 @@ def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
     compute = _quotient(demand.ops, peak.ops_per_s.value) if peak else None
     if not demand.ops:
         compute = 0.0
-    memory = _memory_s(demand, device, notes)
+    notes_on_memory: list[str] = []
+    memory = _memory_s(demand, device, notes_on_memory)
+    if compute is not None:
+        notes += notes_on_memory
     verified = True
     for what, figure in _figures(device, precision):
         if not figure.verified:
@@ -80,23 +83,21 @@ def _no_peak(device: Device, precision: str | None) -> str:
 
 
 def _memory_s(demand: Demand, device: Device, notes: list[str]) -> float | None:
-    """The time of the slowest memory; None with a note where the bandwidth of one that is used is not known."""
+    """The time of the slowest memory whose bandwidth is known, with a note on the others; None if there is none."""
     moved: dict[str, int] = {}
     for what, size in ((WEIGHTS, demand.stored_read_bytes), (ACTIVATIONS, demand.input_bytes + demand.output_bytes)):
         memory = device.memory_for(what)
         if memory is not None:
             moved[memory.name] = moved.get(memory.name, 0) + size
-    times = []
-    for memory in device.memories:
-        size = moved.get(memory.name, 0)
-        if memory.bandwidth_bytes_per_s is not None:
-            times.append(_quotient(size, memory.bandwidth_bytes_per_s.value))
-        elif size:
-            notes.append(
-                f"{device.title}: the bandwidth of {memory.name} is not known, its {size:,} B cost no time here"
-            )
-    known = [time for time in times if time is not None]
-    return max(known, default=None)
+    rates = {memory.name: memory.bandwidth_bytes_per_s for memory in device.memories}
+    known = [(size, rate.value) for name, size in moved.items() if (rate := rates[name]) is not None]
+    unknown = [f"{name} ({size:,} B)" for name, size in moved.items() if size and rates[name] is None]
+    if unknown:
+        notes.append(
+            f"{device.title}: no bandwidth is known of {' and '.join(unknown)}: moving that costs no time here"
+        )
+    times = [_quotient(size, rate) for size, rate in known]
+    return max((time for time in times if time is not None), default=None)
 
 
 def _figures(device: Device, precision: str | None) -> Iterator[tuple[str, Figure]]:
