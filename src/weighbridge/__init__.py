@@ -1,1 +1,57 @@
-"""What a neural network costs before it is shipped."""
+"""What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.
+
+>>> import weighbridge
+>>> report = weighbridge.weigh("alexnet", on=["stm32f746"])
+>>> report.facts.macs
+724406816
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weighbridge.api import load, weigh
+    from weighbridge.errors import (
+        BadModel,
+        BadSpec,
+        GraphError,
+        MissingExtra,
+        NeedsShape,
+        UnsupportedFormat,
+        WeighbridgeError,
+    )
+    from weighbridge.graph import Graph
+    from weighbridge.report import Report
+
+__all__ = [
+    "BadModel",
+    "BadSpec",
+    "Graph",
+    "GraphError",
+    "MissingExtra",
+    "NeedsShape",
+    "Report",
+    "UnsupportedFormat",
+    "WeighbridgeError",
+    "__version__",
+    "load",
+    "weigh",
+]
+
+__version__ = "0.1.0.dev0"
+
+# A module for every public name: each is imported when it is first used, so that `import weighbridge` costs next to nothing.
+_HOMES = {"load": "api", "weigh": "api", "Graph": "graph", "Report": "report"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

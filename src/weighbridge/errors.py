@@ -30,6 +30,8 @@ __all__ = [
 
 def printable(text: str, limit: int = 200) -> str:
     """``text`` on one line, with control and bidirectional characters escaped, cut after ``limit`` characters."""
+    if text.isprintable() and len(text) <= limit:
+        return text
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 

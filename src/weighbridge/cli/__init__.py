@@ -1,0 +1,1 @@
+"""The command line: a thin edge around the Python interface."""

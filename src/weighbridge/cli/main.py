@@ -1,0 +1,79 @@
+"""The entry point: runs the command, and turns whatever goes wrong into one line and an exit code.
+
+Nothing heavy is imported before ``run`` has its handlers up, so that Ctrl-C never shows a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import Final
+
+__all__ = ["BAD_INPUT", "BROKEN_PIPE", "INTERRUPTED", "main", "run"]
+
+BAD_INPUT: Final = 2
+INTERRUPTED: Final = 130
+"""As a shell reports a process that Ctrl-C ended."""
+BROKEN_PIPE: Final = 141
+"""As a shell reports a process whose reader went away."""
+
+
+def run() -> None:
+    """The ``weighbridge`` command."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command with ``arguments`` and return its exit code.
+
+    0 fine; 1 does not fit where ``--require-fit``; 2 bad input or usage; 3 not exact where ``--strict``; 130 and 141 as
+    shells report Ctrl-C and a closed pipe.  ``WEIGHBRIDGE_DEBUG=1`` lets the traceback of an internal error through.
+    """
+    try:
+        _accept_any_terminal()
+        from weighbridge.cli.app import execute
+
+        code = execute(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        return _leave_quietly()
+    except Exception as error:
+        return _failed(error)
+    return code
+
+
+def _failed(error: Exception) -> int:
+    from weighbridge.errors import WeighbridgeError, printable
+
+    if isinstance(error, WeighbridgeError):
+        return _say(f"error: {error}", BAD_INPUT)
+    if os.environ.get("WEIGHBRIDGE_DEBUG") == "1":
+        raise error
+    kind = printable(f"{type(error).__name__}: {error}")
+    advice = "this is a fault of weighbridge, not yours; please report it with the output of WEIGHBRIDGE_DEBUG=1"
+    return _say(f"internal error: {kind}; {advice}", BAD_INPUT)
+
+
+def _say(message: str, code: int) -> int:
+    with suppress(OSError):
+        sys.stderr.write(f"weighbridge: {message}\n")
+    return code
+
+
+def _accept_any_terminal() -> None:
+    """A character that the terminal's encoding lacks is escaped, not fatal."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _leave_quietly() -> int:
+    """Nobody reads our output any more: point it at nothing, or the interpreter complains when it flushes at exit."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+    return BROKEN_PIPE

@@ -1,0 +1,158 @@
+"""Carries out ``weighbridge weigh``: reads the options, weighs, writes, and decides the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from weighbridge.api import weigh
+from weighbridge.cli.output import formatted, show, write
+from weighbridge.errors import BadSpec
+from weighbridge.report import Report
+
+__all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
+
+DOES_NOT_FIT: Final = 1
+NOT_EXACT: Final = 3
+_STDOUT: Final = "-"
+_SUFFIXES: Final = {".json": "json", ".csv": "csv", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
+
+
+class Request(NamedTuple):
+    """The options as they were written."""
+
+    source: str
+    on: Sequence[str] = ()
+    batch: int | None = None
+    sequence: int | None = None
+    dims: Sequence[str] = ()
+    inputs: Sequence[str] = ()
+    weight_bits: Sequence[str] = ()
+    activation_bits: int | None = None
+    precision: str | None = None
+    as_written: bool = False
+    json: str | None = None
+    csv: str | None = None
+    markdown: str | None = None
+    outputs: Sequence[str] = ()
+    depth: int | None = None
+    all_rows: bool = False
+    strict: bool = False
+    require_fit: bool = False
+
+
+def carry_out(request: Request) -> int:
+    """Weigh, write everything that was asked for, and return the exit code.
+
+    Every option is looked at before the work begins.  A file that cannot be written does not keep the others from being
+    written, nor the report from the screen.
+    """
+    targets = list(_targets(request))
+    if request.require_fit and not request.on:
+        raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
+    report = weigh(
+        request.source,
+        on=request.on,
+        batch=request.batch,
+        sequence=request.sequence,
+        dims=dict(_dims(request.dims)),
+        inputs=dict(_inputs(request.inputs)),
+        weight_bits=request.weight_bits or None,
+        activation_bits=request.activation_bits,
+        precision=request.precision,
+        as_written=request.as_written,
+    )
+    failures = _write_all(report, targets, request)
+    if failures:
+        raise failures[0]
+    return _judged(report, request)
+
+
+def _targets(request: Request) -> Iterator[tuple[str, str]]:
+    """(format, file or ``-``) of everything to write; the report goes to the screen if nothing else does."""
+    named = (("json", request.json), ("csv", request.csv), ("markdown", request.markdown))
+    targets = [(kind, place) for kind, place in named if place is not None]
+    for file in request.outputs:
+        kind = _SUFFIXES.get(Path(file).suffix.lower())
+        if kind is None:
+            raise BadSpec(
+                f"no format has the suffix of {file!r}", where="-o", hint=f"the suffixes are {', '.join(_SUFFIXES)}"
+            )
+        targets.append((kind, file))
+    if sum(place == _STDOUT for _, place in targets) > 1:
+        raise BadSpec("two formats for the standard output", hint="name a file for all but one of them")
+    for _, place in targets:
+        folder = Path(place).parent
+        if place != _STDOUT and not folder.is_dir():
+            raise BadSpec(f"there is no folder {str(folder)!r}", where=place, hint="make it first")
+    yield from targets
+    if all(place != _STDOUT for _, place in targets):
+        yield "screen", _STDOUT
+
+
+def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Request) -> list[BadSpec]:
+    failures = []
+    for kind, place in targets:
+        if kind == "screen":
+            show(report, depth=request.depth, all_rows=request.all_rows)
+            continue
+        text = formatted(report, kind, depth=request.depth, all_rows=request.all_rows)
+        try:
+            write(text, None if place == _STDOUT else Path(place))
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            hint = "everything else was written"
+            failures.append(BadSpec(f"cannot be written: {error.strerror or error}", where=place, hint=hint))
+    return failures
+
+
+def _dims(options: Iterable[str]) -> Iterator[tuple[str, int]]:
+    for option in options:
+        name, _, size = option.rpartition("=")
+        if not name or not _is_size(size):
+            raise BadSpec(f"{option!r} is no dimension", where="--dim", hint="write NAME=N, as in --dim seq=128")
+        yield name, int(size)
+
+
+def _inputs(options: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for option in options:
+        name, _, shape = option.rpartition("=")
+        sizes = shape.lower().replace(",", "x").split("x") if shape != "scalar" else []
+        if not name or not all(_is_size(size) for size in sizes):
+            hint = "write NAME=1x3x224x224, or NAME=scalar"
+            raise BadSpec(f"{option!r} is no shape of an input", where="--input", hint=hint)
+        yield name, tuple(int(size) for size in sizes)
+
+
+def _is_size(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
+def _judged(report: Report, request: Request) -> int:
+    """The exit code, with its reason on standard error where it is not 0."""
+    verdicts = {on.device: on.fit.verdict for on in report.on}
+    short = [device for device, verdict in verdicts.items() if verdict == "does not fit"]
+    unsure = [device for device, verdict in verdicts.items() if verdict not in ("fits", "does not fit")]
+    if request.require_fit and short:
+        return _explain(f"does not fit {', '.join(short)}", DOES_NOT_FIT)
+    if request.strict and not report.is_exact:
+        return _explain(f"not exact: {_inexact(report)}", NOT_EXACT)
+    if request.require_fit and unsure:
+        return _explain(f"whether it fits {', '.join(unsure)} cannot be told", DOES_NOT_FIT)
+    return 0
+
+
+def _inexact(report: Report) -> str:
+    from weighbridge.report.headlines import missing
+
+    if report.facts.exact:
+        return "the memory plan misses tensors of unknown size"
+    return missing(report.facts) or "MACs or parameters are lower bounds"
+
+
+def _explain(reason: str, code: int) -> int:
+    sys.stderr.write(f"weighbridge: {reason}\n")
+    return code

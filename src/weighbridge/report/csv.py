@@ -1,0 +1,33 @@
+"""One row a node as CSV: for spreadsheets and data frames.
+
+A text that a spreadsheet would take for a formula (one that begins with = + - @, a tab or a carriage return) gets a ' in
+front, as OWASP advises; unknown is an empty cell.
+"""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+from weighbridge.report.page import Table
+
+__all__ = ["render"]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def render(table: Table) -> str:
+    """The table with its column names in the first line; lines end in CR LF (RFC 4180)."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow(table.columns)
+    writer.writerows([_cell(value) for value in row] for row in table.rows)
+    return text.getvalue()
+
+
+def _cell(value: str | int | float | None) -> str | int | float | None:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value

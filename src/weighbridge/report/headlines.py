@@ -1,0 +1,104 @@
+"""The headline figures of a report, each with the sentence of its convention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from weighbridge.counts import NetworkFacts
+from weighbridge.errors import printable
+from weighbridge.report.page import Headline, Quantity
+from weighbridge.report.record import Report
+from weighbridge.units import binary_bytes, decimal_bytes, exact, short
+
+__all__ = ["POLICIES", "headlines", "lower_bound", "missing"]
+
+POLICIES = {
+    "pair": "a node's own inputs and outputs",
+    "live": "everything still to be read; residuals count, a shared input once",
+}
+"""What is alive while a node runs, by memory policy."""
+
+
+def lower_bound(text: str, is_exact: bool) -> str:
+    """``text``, marked if the number misses something."""
+    return text if is_exact else f">= {text}"
+
+
+def missing(facts: NetworkFacts) -> str:
+    """``2 nodes not counted: aten.foo x2``, or "" where nothing is missing."""
+    if not facts.uncounted:
+        return ""
+    by_operator = Counter(printable(item.operator, 40) for item in facts.uncounted)
+    named = ", ".join(f"{operator} x{count:,}" for operator, count in by_operator.most_common(4))
+    more = f" and {len(by_operator) - 4:,} other operators" if len(by_operator) > 4 else ""
+    count = sum(by_operator.values())
+    return f"{count:,} {'node' if count == 1 else 'nodes'} not counted: {named}{more}"
+
+
+def headlines(report: Report) -> tuple[Headline, ...]:
+    """Size, computation, activations, then a peak for every memory policy that the plan has."""
+    return (*_sizes(report.facts), *_computation(report), *_activations(report.facts), *_peaks(report))
+
+
+def _count(label: str, value: int, convention: str, is_exact: bool = True) -> Headline:
+    full, brief = lower_bound(exact(value), is_exact), lower_bound(short(value), is_exact)
+    return Headline(label, Quantity(full, brief), convention, is_exact)
+
+
+def _bytes(label: str, value: int | None, convention: str) -> Headline:
+    if value is None:
+        return Headline(label, Quantity("unknown", "unknown"), convention, is_exact=False)
+    return Headline(
+        label, Quantity(f"{exact(value)} B", decimal_bytes(value)), f"= {binary_bytes(value)}; {convention}"
+    )
+
+
+def _sizes(facts: NetworkFacts) -> Iterator[Headline]:
+    parts = [
+        f"{exact(facts.weights)} weights",
+        f"{exact(facts.biases)} biases",
+        f"{exact(facts.other_parameters)} others",
+    ]
+    yield _count(
+        "parameters", facts.parameters, f"learned elements, each storage once: {', '.join(parts)}", facts.exact
+    )
+    if facts.deployed_parameters != facts.parameters:
+        yield _count(
+            "deployed", facts.deployed_parameters, "parameters left after folding, batch norm first", facts.exact
+        )
+    weights = "" if facts.weight_bytes is None else f"; the weights alone {exact(facts.weight_bytes)} B"
+    constants = f"; buffers and constants {exact(facts.constant_bytes)} B more" if facts.constant_bytes else ""
+    yield _bytes("model size", facts.parameter_bytes, f"parameters at their stored widths{weights}{constants}")
+
+
+def _computation(report: Report) -> Iterator[Headline]:
+    facts = report.facts
+    without = f" ({missing(facts)})" if facts.uncounted else ""
+    yield _count(
+        "MACs", facts.macs, f"multiply-accumulates of contractions, padded taps included{without}", facts.exact
+    )
+    others = sum(facts.work) - facts.work.macs
+    beside = f"; {lower_bound(exact(others), facts.work_exact)} other operations stand beside them"
+    yield _count("FLOPs = OPs", facts.flops, f"2 x MACs exactly{beside}", facts.exact)
+
+
+def _activations(facts: NetworkFacts) -> Iterator[Headline]:
+    convention = "values of the inputs and of every node's outputs; views own none"
+    total, total_bytes = facts.activations.total, facts.activations.total_bytes
+    if total is None:
+        yield Headline("activations", Quantity("unknown", "unknown"), convention, is_exact=False)
+        return
+    size = "" if total_bytes is None else f"{exact(total_bytes)} B: "
+    yield _count("activations", total, f"{size}{convention}")
+
+
+def _peaks(report: Report) -> Iterator[Headline]:
+    memory = report.memory
+    for policy, value in memory.peak_bytes.items():
+        elements, node = memory.peak_elements.get(policy), memory.peak_node.get(policy)
+        at = f"at {printable(node, 60)}" if node else ""
+        values = f"{exact(elements)} values" if elements is not None else ""
+        where = " ".join(part for part in (values, at) if part)
+        rule = POLICIES.get(policy, "")
+        yield _bytes(f"peak, {policy}", value, "; alive: ".join(part for part in (where, rule) if part))

@@ -1,0 +1,70 @@
+"""A page as a small HTML fragment for notebooks: self-contained, no script, no class names that could meet others'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from weighbridge.report.page import Page, Quantity, Row, Verdict
+
+__all__ = ["render"]
+
+_NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;padding:1px 8px"
+_TEXT = "text-align:left;white-space:nowrap;padding:1px 8px"
+_SENTENCE = "text-align:left;padding:1px 8px;opacity:.75"
+_COLOURS = {"fits": "#2e8540", "does not fit": "#c92a2a"}
+
+
+def render(page: Page) -> str:
+    """The page as one ``div``; every text is escaped."""
+    return "".join(_parts(page))
+
+
+def _parts(page: Page) -> Iterator[str]:
+    yield '<div style="font-family:system-ui,sans-serif;font-size:13px;max-width:60em">'
+    yield f"<p><b>{escape(page.title)}</b> <span style='opacity:.75'>{escape(page.subtitle)}</span></p>"
+    yield "<table style='border-collapse:collapse'>"
+    for item in page.headlines:
+        yield f"<tr><th style='{_TEXT}'>{escape(item.label)}</th><td style='{_NUMBER}'>{escape(item.value.full)}</td>"
+        yield f"<td style='{_NUMBER}'>{escape(item.value.short)}</td><td style='{_SENTENCE}'>{escape(item.convention)}</td></tr>"
+    yield "</table><table style='border-collapse:collapse;margin-top:1em'><tr>"
+    yield from (f"<th style='{_TEXT}'>{name}</th>" for name in ("layer", "output", "parameters", "MACs", "alive"))
+    yield "</tr>"
+    for row in (*page.rows, page.total):
+        yield from _row(row)
+    yield "</table>"
+    if page.rows_note:
+        yield f"<p style='opacity:.75'>{escape(page.rows_note)}</p>"
+    for verdict in page.verdicts:
+        yield from _verdict(verdict)
+    yield from (
+        f"<p>not counted: {escape(fault.operator)} x{fault.nodes:,}: {escape(fault.reason)}</p>"
+        for fault in page.uncounted
+    )
+    yield from (f"<p>{escape(note)}</p>" for note in page.notes)
+    yield "</div>"
+
+
+def _row(row: Row) -> Iterator[str]:
+    weight = "normal" if row.kind == "node" else "bold"
+    label = f"<span style='font-weight:{weight};margin-left:{row.depth * 1.2:.1f}em'>{escape(row.label)}</span>"
+    yield f"<tr><td style='{_TEXT}'>{label}</td><td style='{_TEXT}'>{escape(row.output)}</td>"
+    yield f"<td style='{_NUMBER}{_bar(row.parameters, '#7aa2d6')}'>{escape(row.parameters.full)}</td>"
+    yield f"<td style='{_NUMBER}{_bar(row.macs, '#d6a37a')}'>{escape(row.macs.full)}</td>"
+    peak = " <b>&#9664; peak</b>" if row.is_peak else ""
+    yield f"<td style='{_NUMBER}'>{escape(row.alive.short)}{peak}</td></tr>"
+
+
+def _bar(quantity: Quantity, colour: str) -> str:
+    """A share as the cell's background."""
+    if quantity.share is None:
+        return ""
+    return f";background:linear-gradient(90deg,{colour}88 {quantity.share:.1%},transparent {quantity.share:.1%})"
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    colour = _COLOURS.get(verdict.verdict, "#b08900")
+    yield f"<p><b>{escape(verdict.device)}</b>: <b style='color:{colour}'>{escape(verdict.sentence)}</b><br>"
+    lines = [f"{region.name}: {region.sentence}" for region in verdict.regions]
+    yield "<br>".join(escape(line) for line in (*lines, *verdict.times, verdict.conditions, *verdict.notes))
+    yield "</p>"

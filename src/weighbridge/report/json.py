@@ -1,0 +1,224 @@
+"""The report as JSON, and back: a saved report is the report.
+
+The two directions are driven by the records' own fields, so a field added to a record is in the JSON at once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from weighbridge.errors import BadSpec
+from weighbridge.report.record import SCHEMA, Report
+
+__all__ = ["from_plain", "from_text", "to_plain", "to_text"]
+
+_ORDER = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
+_AS_IT_IS = frozenset({int, str, bool, NoneType})
+_NOT_FINITE = "a number that is not finite is null"
+
+
+def to_plain(report: Report) -> dict[str, object]:
+    """Dicts, lists, ints, finite floats, strings, booleans and None, under the names of the JSON contract."""
+    lost: list[float] = []
+    facts = _plain(report.facts._replace(nodes=()), lost)
+    del facts["nodes"], facts["notes"]
+    memory = _plain(report.memory, lost)
+    del memory["notes"]
+    whole = {
+        "schema": report.schema,
+        "tool": report.tool,
+        "network": _plain(report.network, lost),
+        "facts": facts,
+        "memory": memory,
+        "nodes": _plain(report.nodes, lost),
+        "on": _plain(report.on, lost),
+    }
+    notes = [*report.facts.notes, *report.memory.notes, *report.notes]
+    if lost and _NOT_FINITE not in notes:
+        notes.append(_NOT_FINITE)
+    return {**whole, "notes": notes}
+
+
+def to_text(report: Report) -> str:
+    """The JSON text: ASCII, an entry of a list of objects a line, ending in a newline."""
+    return f"{_layout(to_plain(report), 0)}\n"
+
+
+def _layout(value: object, depth: int) -> str:
+    """Objects are opened two levels deep and lists of objects one entry a line; what is inside stays on its line."""
+    inner = "\n" + " " * (depth + 1)
+    outer = "\n" + " " * depth
+    if isinstance(value, dict) and value and depth < 2:
+        items = (f"{json.dumps(key)}: {_layout(item, depth + 1)}" for key, item in value.items())
+        return f"{{{inner}{f',{inner}'.join(items)}{outer}}}"
+    if isinstance(value, list) and value and isinstance(value[0], (dict, str)):
+        return f"[{inner}{f',{inner}'.join(map(_one_line, value))}{outer}]"
+    return _one_line(value)
+
+
+_one_line = json.JSONEncoder(allow_nan=False).encode
+
+
+def _plain(value: Any, lost: list[float]) -> Any:
+    if value is None or isinstance(value, (int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        lost.append(value)
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, lost) for key, item in value.items()}
+    fields = getattr(value, "_fields", None)
+    if fields is None:
+        return [_plain(item, lost) for item in value]
+    plain = dict(zip(fields, value, strict=True))
+    for field, item in plain.items():
+        if type(item) not in _AS_IT_IS:
+            plain[field] = _plain(item, lost)
+    return plain
+
+
+def from_text(text: str) -> Report:
+    """Read what ``to_text`` wrote.  Raises ``BadSpec`` for text that is no JSON or no report."""
+    try:
+        data = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise BadSpec(f"this is no saved report: {error}") from None
+    return from_plain(data)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def from_plain(data: object) -> Report:
+    """Read what ``to_plain`` made.  Keys that this version does not know are left out; raises ``BadSpec`` for the rest."""
+    if not isinstance(data, Mapping) or "schema" not in data:
+        raise BadSpec("this is no saved report: it has no schema", where="$")
+    if data["schema"] != SCHEMA:
+        hint = f"this version reads schema {SCHEMA}"
+        raise BadSpec(f"the report has schema {data['schema']!r}", where="$.schema", hint=hint)
+    missing = [key for key in _ORDER if key not in data]
+    if missing:
+        raise BadSpec(f"the saved report lacks {missing[0]!r}", where="$")
+    moved = dict(data)
+    for part, keys in (("facts", {"nodes": data["nodes"], "notes": []}), ("memory", {"notes": []})):
+        if isinstance(data[part], Mapping):
+            moved[part] = {**data[part], **keys}
+    try:
+        report = _reader(Report)(moved)
+    except _Misfit as misfit:
+        raise BadSpec(misfit.what, where=f"$.{misfit.path.lstrip('.')}", hint="this is no saved report") from None
+    assert isinstance(report, Report)
+    return report
+
+
+_Reader = Callable[[Any], Any]
+
+
+@cache
+def _reader(hint: Any) -> _Reader:
+    """A function that turns plain data into what the type ``hint`` says, or raises ``_Misfit``."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _union(arguments)
+    if origin is tuple:
+        return _items(_reader(arguments[0]))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping(_reader(arguments[1]))
+    if hasattr(hint, "_fields") or hasattr(hint, "__dataclass_fields__"):
+        return _record(hint)
+    return _union((hint,))
+
+
+class _Misfit(Exception):
+    """A value that does not fit; the path to it grows on the way out, so that reading what fits costs nothing for it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.path = ""
+
+    def under(self, step: str) -> _Misfit:
+        self.path = step + self.path
+        return self
+
+
+def _expected(what: str, value: object) -> _Misfit:
+    return _Misfit(f"must be {what}, not {value!r:.60}")
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: "null"}
+
+
+def _union(arguments: tuple[Any, ...]) -> _Reader:
+    scalars = frozenset(argument for argument in arguments if argument in _WORDS)
+    others = [_reader(argument) for argument in arguments if argument not in scalars]
+    words = " or ".join(word for kind, word in _WORDS.items() if kind in scalars)
+
+    def read(value: Any) -> Any:
+        if type(value) in scalars:
+            return value
+        if float in scalars and type(value) is int:
+            return float(value)
+        if others:
+            return others[0](value)
+        raise _expected(words, value)
+
+    return read
+
+
+def _items(item: _Reader) -> _Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise _expected("a list", value)
+        found = []
+        try:
+            for element in value:
+                found.append(item(element))
+        except _Misfit as misfit:
+            raise misfit.under(f"[{len(found)}]") from None
+        return tuple(found)
+
+    return read
+
+
+def _mapping(item: _Reader) -> _Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise _expected("an object", value)
+        found = {}
+        for key, element in value.items():
+            try:
+                found[str(key)] = item(element)
+            except _Misfit as misfit:
+                raise misfit.under(f".{key}") from None
+        return found
+
+    return read
+
+
+def _record(record: Any) -> _Reader:
+    hints = get_type_hints(record)
+    names = getattr(record, "_fields", None) or tuple(record.__dataclass_fields__)
+    readers = [(name, _reader(hints[name])) for name in names]
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise _expected("an object", value)
+        found = {}
+        for name, reader in readers:
+            if name not in value:
+                raise _Misfit(f"lacks {name!r}")
+            try:
+                found[name] = reader(value[name])
+            except _Misfit as misfit:
+                raise misfit.under(f".{name}") from None
+        return record(**found)
+
+    return read

@@ -1,0 +1,72 @@
+"""A page as Markdown (GitHub's tables): for pull requests and model cards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from weighbridge.report.page import Page, Row, Verdict
+
+__all__ = ["render"]
+
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$!]")
+_BAR = 10
+
+
+def render(page: Page) -> str:
+    """Headline figures, the module tree, a section a device, what is not counted, and the notes."""
+    return "\n".join(_blocks(page)) + "\n"
+
+
+def _blocks(page: Page) -> Iterator[str]:
+    yield f"# {_text(page.title)}\n"
+    yield f"{_text(page.subtitle)}\n"
+    figures = [(item.label, item.value.full, item.value.short, item.convention) for item in page.headlines]
+    yield from _table(("", "figure", "short", "convention"), "lrrl", figures)
+    yield "\n## Layers\n"
+    yield from _table(_COLUMNS, "lllrrrrr", [_cells(row) for row in (*page.rows, page.total)])
+    if page.rows_note:
+        yield f"\n{_text(page.rows_note)}"
+    for verdict in page.verdicts:
+        yield from _verdict(verdict)
+    if page.uncounted:
+        yield "\n## Not counted\n"
+        faults = [(fault.operator, f"{fault.nodes:,}", fault.reason, fault.where) for fault in page.uncounted]
+        yield from _table(("operator", "nodes", "reason", "where"), "lrll", faults)
+    if page.notes:
+        yield "\n## Notes\n"
+        yield from (f"- {_text(note)}" for note in page.notes)
+    yield f"\n{_text(page.tool)}"
+
+
+_COLUMNS = ("layer", "operator", "output", "parameters", "share", "MACs", "share", "alive")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    indent = "\u2003" * row.depth
+    alive = f"{row.alive.short} (peak)" if row.is_peak else row.alive.short
+    return (
+        *(indent + row.label, row.operator, row.output),
+        *(row.parameters.full, row.parameters.percent, row.macs.full, row.macs.percent, alive),
+    )
+
+
+def _verdict(verdict: Verdict) -> Iterator[str]:
+    yield f"\n## On {_text(verdict.device)}\n"
+    yield f"**{_text(verdict.sentence)}**\n"
+    yield from (f"- {_text(region.name)}: {_text(region.sentence)}" for region in verdict.regions)
+    yield from (f"- {_text(time)}" for time in verdict.times)
+    yield f"- conditions: {_text(verdict.conditions)}"
+    yield from (f"- note: {_text(note)}" for note in verdict.notes)
+
+
+def _table(columns: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'|'.join('---:' if side == 'r' else '---' for side in alignment)}|"
+    yield from (f"| {' | '.join(_text(cell) for cell in row)} |" for row in rows)
+
+
+def _text(text: str) -> str:
+    """Shown as it is: neither markup, nor HTML, nor a cell border, nor a link."""
+    escaped = _SPECIAL.sub(lambda match: f"\\{match[0]}", text.replace("&", "&amp;").replace("<", "&lt;"))
+    return escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")

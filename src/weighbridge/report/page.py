@@ -1,0 +1,111 @@
+"""A page: all that a renderer shows, already worded and in order.  Pure data; strings carry no markup and no control characters."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Fault", "Headline", "Page", "Profile", "Quantity", "RegionLine", "Row", "Table", "Verdict", "percent"]
+
+
+class Quantity(NamedTuple):
+    """A number in full (``105,415,200``) and short (``105.4 M``); ``share`` of the whole, 0 to 1, None where there is none."""
+
+    full: str
+    short: str
+    share: float | None = None
+
+    @property
+    def percent(self) -> str:
+        """The share in per cent; nothing for none, and never 0 for a little."""
+        return percent(self.share) if self.share else ""
+
+
+def percent(share: float) -> str:
+    """``14.6%``; ``<0.1%`` for less than can be shown; whole per cents above 1,000."""
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    return f"{share:.1%}" if share < 10 else f"{share:,.0%}"
+
+
+class Headline(NamedTuple):
+    """A figure and the sentence that says by which rule it was counted."""
+
+    label: str
+    value: Quantity
+    convention: str
+    is_exact: bool = True
+
+
+class Row(NamedTuple):
+    """A line of the module tree.  ``kind`` is ``module``, ``node`` or ``rest``; ``alive`` are bytes alive while it runs."""
+
+    depth: int
+    kind: str
+    label: str
+    operator: str
+    output: str
+    parameters: Quantity
+    macs: Quantity
+    alive: Quantity
+    is_peak: bool
+
+
+class Profile(NamedTuple):
+    """Memory over the run: ``levels`` are fractions of the peak, the maximum of each stretch of nodes; None is unknown."""
+
+    caption: str
+    levels: tuple[float | None, ...]
+    summary: str
+
+
+class RegionLine(NamedTuple):
+    """A memory of a device: a sentence, and the fraction of it that is needed (above 1: too small)."""
+
+    name: str
+    sentence: str
+    fill: float | None
+    fits: bool | None
+
+
+class Verdict(NamedTuple):
+    """One device: the verdict in a sentence, its memories, and its times, with the conditions they hold under, and notes."""
+
+    device: str
+    verdict: str
+    sentence: str
+    regions: tuple[RegionLine, ...]
+    times: tuple[str, ...]
+    conditions: str
+    notes: tuple[str, ...] = ()
+
+
+class Fault(NamedTuple):
+    """Nodes that are in no total, for one operator and one reason."""
+
+    operator: str
+    nodes: int
+    reason: str
+    where: str
+
+
+class Table(NamedTuple):
+    """Every node with raw values, for formats that are computed on."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+
+
+class Page(NamedTuple):
+    """What a report shows.  ``rows_note`` says what the tree leaves out, "" if nothing."""
+
+    title: str
+    subtitle: str
+    headlines: tuple[Headline, ...]
+    rows: tuple[Row, ...]
+    total: Row
+    rows_note: str
+    profile: Profile | None
+    verdicts: tuple[Verdict, ...]
+    uncounted: tuple[Fault, ...]
+    notes: tuple[str, ...]
+    tool: str

@@ -1,0 +1,112 @@
+"""The report as a record, with the names of the JSON contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from weighbridge.counts import NetworkFacts, NodeFacts
+from weighbridge.estimates import Conditions, Fit, Latency
+from weighbridge.graph import Shape
+from weighbridge.memory import MemoryPlan
+
+__all__ = ["SCHEMA", "Conditions", "Network", "NetworkInput", "OnDevice", "Report"]
+
+SCHEMA: Final = 1
+"""Grows only when something is renamed or removed; additions leave it as it is."""
+
+
+class NetworkInput(NamedTuple):
+    """What goes into the network; ``shape`` is None where it is unknown."""
+
+    name: str
+    shape: Shape | None
+    dtype: str
+
+
+class Network(NamedTuple):
+    """What was weighed.  ``graph`` is ``deployed``, or ``as written`` where nothing was folded and fused; ``capture`` says
+    how a front end that runs code got hold of the graph, None for files and textbook networks.
+    """
+
+    name: str
+    source: str
+    format: str
+    inputs: tuple[NetworkInput, ...]
+    graph: str = "deployed"
+    capture: str | None = None
+
+
+class OnDevice(NamedTuple):
+    """The network on one device: whether it fits, and how fast it could be at best.
+
+    ``nodes`` (times of single nodes), ``throughput`` and ``energy`` are not estimated; ``notes`` say so.
+    """
+
+    device: str
+    conditions: Conditions
+    fit: Fit
+    latency: Latency
+    nodes: None = None
+    throughput: None = None
+    energy: None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that is known about one network: ``network``, ``facts``, ``memory``, ``on`` (a verdict a device), ``notes``.
+
+    The attributes have the names of the JSON.  ``None`` is unknown, and a note says why; it is never zero.
+    """
+
+    tool: str
+    network: Network
+    facts: NetworkFacts
+    memory: MemoryPlan
+    on: tuple[OnDevice, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    @property
+    def nodes(self) -> tuple[NodeFacts, ...]:
+        """One entry for every node that runs."""
+        return self.facts.nodes
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every number of the network is exact: MACs and parameters, and the memory plan."""
+        return self.facts.exact and self.memory.exact
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain dicts, lists, numbers and strings, as the JSON contract has them."""
+        from weighbridge.report.json import to_plain
+
+        return to_plain(self)
+
+    def to_json(self) -> str:
+        """The JSON text: ASCII, ints exact however large, no NaN and no infinity."""
+        from weighbridge.report.json import to_text
+
+        return to_text(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> Report:
+        """The report that ``to_dict`` made ``data`` of.  Raises ``BadSpec`` with the ``$.path`` of what does not fit."""
+        from weighbridge.report.json import from_plain
+
+        return from_plain(data)
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """The report that was saved as ``text``.  Raises ``BadSpec``."""
+        from weighbridge.report.json import from_text
+
+        return from_text(text)
+
+    def _repr_html_(self) -> str:
+        from weighbridge.report.html import render
+        from weighbridge.report.view import page
+
+        return render(page(self))

@@ -1,0 +1,127 @@
+"""Styled text on a grid of terminal cells: padding, clipping, wrapping, bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+__all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "level", "pad", "wrap"]
+
+
+class Style(StrEnum):
+    """What a span is; the values are rich's names for how it looks."""
+
+    PLAIN = ""
+    STRONG = "bold"
+    QUIET = "dim"
+    FIGURE = "bold cyan"
+    PARAMETERS = "blue"
+    MACS = "yellow"
+    MEMORY = "magenta"
+    PEAK = "bold magenta"
+    GOOD = "bold green"
+    BAD = "bold red"
+    WARNING = "bold yellow"
+
+
+class Span(NamedTuple):
+    text: str
+    style: Style = Style.PLAIN
+
+
+class Line(tuple[Span, ...]):
+    """The spans of one line, from left to right."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, *spans: tuple[str, Style]) -> Line:
+        """A line of (text, style) pairs."""
+        return cls(Span(*span) for span in spans)
+
+
+def cells(text: str) -> int:
+    """How many cells ``text`` takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def clip(text: str, width: int) -> str:
+    """``text``, cut to ``width`` cells in the middle, where names differ least."""
+    if cells(text) <= width:
+        return text
+    if width < 5:
+        return _start(text, width)
+    head = _start(text, (width - 1) // 2)
+    tail = _start(text[::-1], width - 1 - cells(head))[::-1]
+    return f"{head}…{tail}"
+
+
+def _start(text: str, width: int) -> str:
+    end = min(len(text), width)
+    while cells(text[:end]) > width:
+        end -= 1
+    return text[:end]
+
+
+def pad(text: str, width: int) -> str:
+    """``text`` filled up to ``width`` cells, on its left for a negative width."""
+    fill = " " * (abs(width) - cells(text))
+    return fill + text if width < 0 else text + fill
+
+
+def wrap(text: str, width: int, style: Style, *, indent: int = 0, hanging: int = 0) -> list[Line]:
+    """``text`` broken at spaces into lines of at most ``width`` cells; ``hanging`` indents all but the first further."""
+    lines: list[str] = []
+    current, room = "", width - indent
+    for word in _words(text, max(8, width - indent - hanging)):
+        joined = f"{current} {word}" if current else word
+        if current and cells(joined) > room:
+            lines.append(current)
+            current, room = word, width - indent - hanging
+        else:
+            current = joined
+    lines.append(current)
+    return [Line.of((" " * (indent + (hanging if index else 0)) + line, style)) for index, line in enumerate(lines)]
+
+
+def _words(text: str, width: int) -> Iterable[str]:
+    for word in text.split():
+        rest = word
+        while cells(rest) > width:
+            start = _start(rest, width)
+            yield start
+            rest = rest[len(start) :]
+        yield rest
+
+
+_EIGHTHS = "▏▎▍▌▋▊▉█"
+_LEVELS = "▁▂▃▄▅▆▇█"
+_ASCII_LEVELS = "_.-=+*#@"
+
+
+def bar(share: float | None, width: int, unicode: bool) -> str:
+    """A bar of ``share`` of ``width`` cells, filled up with spaces; what is longer than 1 ends in an arrow."""
+    if share is None:
+        return " " * width
+    if share > 1:
+        return ("█" if unicode else "#") * (width - 1) + ("▶" if unicode else ">")
+    eighths = round(max(0.0, min(share, 1.0)) * width * 8)
+    if share > 0:
+        eighths = max(1, eighths)
+    whole, part = divmod(eighths, 8)
+    if not unicode:
+        return ("#" * (whole + (part >= 4))).ljust(width)
+    return ("█" * whole + (_EIGHTHS[part - 1] if part else "")).ljust(width)
+
+
+def level(share: float | None, unicode: bool) -> str:
+    """One character, as high as ``share`` is large."""
+    if share is None:
+        return "?"
+    levels = _LEVELS if unicode else _ASCII_LEVELS
+    return levels[min(7, int(max(0.0, share) * 8))]

@@ -1,0 +1,114 @@
+"""A page for the terminal: as wide as it is, down to 60 columns; colour and block characters only where they can be shown.
+
+A page is laid out as lines of styled spans.  Without colour they are joined, and rich is not even imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from weighbridge.report.columns import tree_lines
+from weighbridge.report.page import Headline, Page, Verdict, percent
+from weighbridge.report.spans import Line, Style, bar, cells, clip, level, pad, wrap
+
+__all__ = ["Look", "render", "text"]
+
+_NARROW = 72
+_WIDEST = 120
+_COLOURS = {"fits": Style.GOOD, "does not fit": Style.BAD}
+
+
+class Look(NamedTuple):
+    """What the terminal can do: its width in cells, whether it shows more than ASCII, whether it shows colour."""
+
+    width: int = 80
+    unicode: bool = True
+    colour: bool = False
+
+    @property
+    def measure(self) -> int:
+        """The width that is used: long lines are hard to read."""
+        return max(40, min(self.width, _WIDEST))
+
+
+def text(page: Page, look: Look) -> str:
+    """The page as plain text."""
+    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in render(page, look))
+
+
+def render(page: Page, look: Look) -> Iterator[Line]:
+    """The page as lines of spans."""
+    yield Line.of((page.title, Style.STRONG))
+    yield from wrap(page.subtitle, look.measure, Style.QUIET)
+    yield Line()
+    yield from _headlines(page, look)
+    yield Line()
+    yield from tree_lines(page, look.measure, look.unicode)
+    if page.profile:
+        yield Line()
+        levels = "".join(level(share, look.unicode) for share in page.profile.levels)
+        yield Line.of((f"{page.profile.caption}  ", Style.STRONG), (levels, Style.MEMORY))
+        yield from wrap(f"peak {page.profile.summary}", look.measure, Style.PLAIN, indent=2)
+    for verdict in page.verdicts:
+        yield Line()
+        yield from _verdict(verdict, look)
+    if page.uncounted:
+        yield Line()
+        yield Line.of(("not counted", Style.WARNING))
+        for fault in page.uncounted:
+            where = f" ({fault.where})" if fault.where else ""
+            yield from wrap(
+                f"{fault.operator} x{fault.nodes:,}: {fault.reason}{where}", look.measure, Style.PLAIN, indent=2
+            )
+    if page.notes:
+        yield Line()
+    for note in page.notes:
+        yield from wrap(f"note: {note}", look.measure, Style.QUIET, indent=0, hanging=6)
+
+
+def _headlines(page: Page, look: Look) -> Iterator[Line]:
+    label = max(cells(item.label) for item in page.headlines)
+    full = max(cells(item.value.full) for item in page.headlines)
+    brief = max(cells(_brief(item)) for item in page.headlines)
+    start = label + full + brief + 6
+    beside = look.measure >= _NARROW and look.measure - start >= 28
+    for item in page.headlines:
+        style = Style.FIGURE if item.is_exact else Style.WARNING
+        line = Line.of(
+            (pad(item.label, label), Style.STRONG),
+            (f"  {pad(item.value.full, -full)}", style),
+            (f"  {pad(_brief(item), -brief)}", Style.PLAIN),
+        )
+        if not beside:
+            yield line
+            yield from wrap(item.convention, look.measure, Style.QUIET, indent=4)
+            continue
+        first, *others = wrap(item.convention, look.measure - start, Style.QUIET)
+        yield Line((*line, *Line.of(("  ", Style.PLAIN)), *first))
+        yield from (Line((*Line.of((" " * start, Style.PLAIN)), *other)) for other in others)
+
+
+def _brief(item: Headline) -> str:
+    return "" if item.value.short == item.value.full else item.value.short
+
+
+def _verdict(verdict: Verdict, look: Look) -> Iterator[Line]:
+    style = _COLOURS.get(verdict.verdict, Style.WARNING)
+    head = wrap(f"{verdict.device}: {verdict.sentence}", look.measure, style, hanging=2)
+    yield from head
+    name = max((cells(region.name) for region in verdict.regions), default=0)
+    for region in verdict.regions:
+        colour = Style.WARNING if region.fits is None else Style.GOOD if region.fits else Style.BAD
+        part = "?" if region.fill is None else percent(region.fill)
+        fill = bar(region.fill, 12, look.unicode)
+        start = f"  {pad(clip(region.name, 20), min(name, 20))} "
+        lead = cells(start) + 22
+        first, *others = wrap(region.sentence, look.measure - lead, Style.PLAIN)
+        yield Line((*Line.of((start, Style.STRONG), (fill, colour), (f" {pad(part, -7)}  ", colour)), *first))
+        yield from (Line((*Line.of((" " * lead, Style.PLAIN)), *other)) for other in others)
+    for time in verdict.times:
+        yield from wrap(time, look.measure, Style.PLAIN, indent=2, hanging=2)
+    yield from wrap(verdict.conditions, look.measure, Style.QUIET, indent=2, hanging=2)
+    for note in verdict.notes:
+        yield from wrap(f"note: {note}", look.measure, Style.QUIET, indent=2, hanging=6)

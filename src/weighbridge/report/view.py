@@ -1,0 +1,182 @@
+"""Makes a page of a report: the one place where figures are worded, rounded, shared out and ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weighbridge.counts import Uncounted
+from weighbridge.errors import printable
+from weighbridge.report.headlines import headlines, lower_bound
+from weighbridge.report.page import Fault, Page, Profile, Quantity, Row, Table
+from weighbridge.report.record import Report
+from weighbridge.report.tree import Sums, Visible, visible_entries
+from weighbridge.report.verdicts import verdicts
+from weighbridge.units import binary_bytes, decimal_bytes, exact, short
+
+__all__ = ["LIVE", "node_table", "page"]
+
+LIVE = "live"
+"""The memory policy whose profile stands beside the nodes."""
+
+_ROWS = 40
+_STRETCHES = 48
+_FAULTS = 10
+_NOTHING = Quantity("", "")
+
+
+def page(report: Report, *, depth: int | None = None, all_rows: bool = False) -> Page:
+    """The page of ``report``: at most 40 rows of the module tree, opened ``depth`` levels deep, or all of them."""
+    profile = report.memory.profile.get(LIVE, ())
+    peak_node = report.memory.peak_node.get(LIVE)
+    peak = next((index for index, node in enumerate(report.nodes) if node.name == peak_node), None)
+    rows = None if all_rows else _ROWS
+    shown, total = visible_entries(report.nodes, profile, peak, depth=depth, rows=rows)
+    note = (
+        ""
+        if len(shown) == total
+        else f"{len(shown):,} of {total:,} rows of the module tree; --depth N or --all shows more"
+    )
+    network = report.network
+    return Page(
+        title=printable(network.name),
+        subtitle=_subtitle(report),
+        headlines=headlines(report),
+        rows=tuple(_row(visible, report) for visible in shown),
+        total=_total(report),
+        rows_note=note,
+        profile=_profile(report, profile, peak),
+        verdicts=verdicts(report),
+        uncounted=_faults(report.facts.uncounted),
+        notes=tuple(printable(note, 400) for note in report.notes),
+        tool=printable(report.tool),
+    )
+
+
+def _subtitle(report: Report) -> str:
+    network = report.network
+    inputs = ", ".join(f"{item.name} {_shape(item.shape)} {item.dtype}" for item in network.inputs[:4])
+    if len(network.inputs) > 4:
+        inputs += f" and {len(network.inputs) - 4:,} more inputs"
+    graph = "weighed as written" if network.graph != "deployed" else "weighed as deployed"
+    return " · ".join(printable(part) for part in (network.format, inputs or "no inputs", graph) if part)
+
+
+def _shape(shape: Sequence[int] | None) -> str:
+    if shape is None:
+        return "?"
+    return "x".join(str(size) for size in shape) or "scalar"
+
+
+def _row(visible: Visible, report: Report) -> Row:
+    entry, facts = visible.entry, visible.entry.facts
+    output = _shape(facts.output) if facts else ""
+    if facts is None and not visible.is_expanded:
+        output = f"{entry.sums.nodes:,} {'node' if entry.sums.nodes == 1 else 'nodes'}"
+    operator = "" if facts is None else " + ".join((facts.operator, *facts.fused))
+    if facts is not None and facts.operator == "unknown":
+        operator = facts.origin or operator
+    return Row(
+        depth=visible.depth,
+        kind=visible.kind,
+        label=printable(entry.label, 80),
+        operator=printable(operator, 60),
+        output=output,
+        parameters=_counted(entry.sums.parameters, report.facts.deployed_parameters, entry.sums.parameters_exact),
+        macs=_counted(entry.sums.macs, report.facts.macs, entry.sums.macs_exact),
+        alive=_alive(entry.sums, report),
+        is_peak=entry.sums.has_peak,
+    )
+
+
+def _counted(value: int, whole: int, is_exact: bool) -> Quantity:
+    if not is_exact and not value:
+        return Quantity("?", "?")
+    share = value / whole if whole else None
+    return Quantity(lower_bound(exact(value), is_exact), lower_bound(short(value), is_exact), share)
+
+
+def _alive(sums: Sums, report: Report) -> Quantity:
+    if sums.alive is None:
+        return Quantity("?", "?")
+    peak = report.memory.peak_bytes.get(LIVE)
+    return Quantity(f"{exact(sums.alive)} B", decimal_bytes(sums.alive), sums.alive / peak if peak else None)
+
+
+def _total(report: Report) -> Row:
+    facts, peak = report.facts, report.memory.peak_bytes.get(LIVE)
+    macs = Quantity(lower_bound(exact(facts.macs), facts.exact), lower_bound(short(facts.macs), facts.exact))
+    parameters = Quantity(exact(facts.deployed_parameters), short(facts.deployed_parameters))
+    alive = _NOTHING if peak is None else Quantity(f"{exact(peak)} B", decimal_bytes(peak))
+    return Row(0, "total", "total", "", "", parameters, macs, alive, is_peak=False)
+
+
+def _profile(report: Report, profile: Sequence[int | None], peak: int | None) -> Profile | None:
+    top = report.memory.peak_bytes.get(LIVE)
+    if not top or peak is None or len(profile) < 2:
+        return None
+    stretch = -(-len(profile) // _STRETCHES)
+    levels = []
+    for start in range(0, len(profile), stretch):
+        known = [size for size in profile[start : start + stretch] if size is not None]
+        levels.append(max(known) / top if known else None)
+    node = printable(report.nodes[peak].name, 60)
+    summary = f"{decimal_bytes(top)} ({binary_bytes(top)}) at {node}, node {peak + 1:,} of {len(profile):,}"
+    return Profile("memory over the run (live)", tuple(levels), summary)
+
+
+def _faults(uncounted: Sequence[Uncounted]) -> tuple[Fault, ...]:
+    groups: dict[tuple[str, str], list[str]] = {}
+    for node, operator, reason in uncounted:
+        groups.setdefault((operator, reason), []).append(node)
+    faults = []
+    for (operator, reason), nodes in sorted(groups.items(), key=lambda item: -len(item[1])):
+        where = ", ".join(printable(node, 60) for node in nodes[:3]) + (" …" if len(nodes) > 3 else "")
+        faults.append(Fault(printable(operator, 60), len(nodes), printable(reason), where))
+    if len(faults) > _FAULTS:
+        rest = faults[_FAULTS:]
+        faults = [
+            *faults[:_FAULTS],
+            Fault(f"{len(rest):,} more", sum(fault.nodes for fault in rest), "see the JSON", ""),
+        ]
+    return tuple(faults)
+
+
+_COLUMNS = (
+    *(
+        "name",
+        "scope",
+        "module_call",
+        "operator",
+        "fused",
+        "origin",
+        "output",
+        "output_dtype",
+        "parameters",
+        "parameters_share",
+    ),
+    *("weights", "macs", "macs_share", "flops", "other_operations", "output_bytes", "read_bytes", "write_bytes"),
+    *("alive_bytes", "uses_per_weight", "exact"),
+)
+
+
+def node_table(report: Report) -> Table:
+    """Every node that runs: raw values under the names of the JSON, with its shares and the bytes alive while it runs (``live``)."""
+    facts, profile = report.facts, report.memory.profile.get(LIVE, ())
+    rows = []
+    for index, node in enumerate(report.nodes):
+        others = None if node.work is None else sum(node.work) - node.work.macs
+        rows.append(
+            (
+                *(printable(node.name), printable(node.scope), node.module_call, node.operator, " ".join(node.fused)),
+                *(printable(node.origin), _shape(node.output), node.output_dtype),
+                *(node.parameters, _share(node.parameters, facts.deployed_parameters)),
+                *(node.weights, node.macs, _share(node.macs, facts.macs), node.flops, others),
+                *(node.output_bytes, node.read_bytes, node.write_bytes),
+                *(profile[index] if index < len(profile) else None, node.uses_per_weight, node.exact),
+            )
+        )
+    return Table(_COLUMNS, tuple(rows))
+
+
+def _share(value: int | None, whole: int) -> float | None:
+    return value / whole if value is not None and whole else None
