@@ -88,7 +88,7 @@ class Builder:
         self,
         operator: str,
         operands: Operands,
-        results: Sequence[TensorType | None],
+        results: Sequence[TensorType | DType | None],
         *,
         name: str = "",
         outputs: Sequence[str] = (),
@@ -98,9 +98,12 @@ class Builder:
         origin: str = "",
         reason: str = "",
     ) -> tuple[str, ...]:
-        """Add a node that no rule describes (``UNKNOWN``), or one with bodies, whose output types are given, or None."""
+        """Add a node that no rule describes (``UNKNOWN``), or one with bodies.
+
+        ``results`` are the types of its outputs, the element type alone where the shape is not known, or None.
+        """
         node_name = self.unused(name or operator)
-        types = tuple(result if result is not None else DTYPES["opaque"] for result in results)
+        types = [result if result is not None else DTYPES["opaque"] for result in results]
         ids = self._outputs(node_name, types, outputs)
         if operator == UNKNOWN and not reason:
             reason = "there is no rule for this operator"

@@ -1,0 +1,151 @@
+"""How a foreign operator becomes ours: shared by the front ends, free of any framework.
+
+A front end captures nodes as ``Foreign`` calls.  Its table maps each foreign operator to an ``As`` (which operand is
+which, and a function for the attributes) or to a function that returns ``Step``s, for an operator that is several of
+ours or whose meaning depends on its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from weighbridge.graph import Attribute, TensorType
+
+__all__ = ["As", "Foreign", "Rule", "Services", "Step", "bind", "translate"]
+
+
+class Services(Protocol):
+    """What a rule may ask about the tensors that a call reads."""
+
+    def type_of(self, tensor: str) -> TensorType | None:
+        """The type, or None where the shape is not known."""
+
+    def dtype_name(self, tensor: str) -> str:
+        """The name of the element type."""
+
+    def values_of(self, tensor: str) -> tuple[Any, ...] | None:
+        """The values in row-major order where they are known before inference."""
+
+    def is_static(self, tensor: str) -> bool:
+        """Whether the tensor depends on no input."""
+
+
+class Foreign:
+    """One call as the file has it: operands and results by position, "" where an optional one is absent."""
+
+    __slots__ = ("attributes", "domain", "inputs", "name", "op", "outputs", "services", "version")
+
+    def __init__(
+        self,
+        name: str,
+        domain: str,
+        op: str,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        attributes: Mapping[str, Any],
+        version: int,
+        services: Services,
+    ) -> None:
+        self.name = name
+        self.domain = domain
+        self.op = op
+        self.inputs = inputs
+        self.outputs = outputs
+        self.attributes = attributes
+        self.version = version
+        self.services = services
+
+    def has(self, position: int) -> bool:
+        """Whether the operand is there."""
+        return position < len(self.inputs) and self.inputs[position] != ""
+
+    def has_output(self, position: int) -> bool:
+        """Whether the result is used."""
+        return position < len(self.outputs) and self.outputs[position] != ""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """An attribute, or ``default``."""
+        return self.attributes.get(name, default)
+
+    def type(self, position: int) -> TensorType | None:
+        """The type of an operand; None where it is absent or its shape is not known."""
+        return self.services.type_of(self.inputs[position]) if self.has(position) else None
+
+    def rank(self, position: int) -> int | None:
+        """The number of dimensions of an operand, where known."""
+        found = self.type(position)
+        return None if found is None else len(found.shape)
+
+    def values(self, position: int) -> tuple[Any, ...] | None:
+        """The values of an operand where they are known before inference."""
+        return self.services.values_of(self.inputs[position]) if self.has(position) else None
+
+    def ints(self, name: str, position: int) -> tuple[int, ...] | None:
+        """Whole numbers that are an attribute in old versions and an operand in new ones; None where not known."""
+        given = self.attributes.get(name)
+        if given is None:
+            given = self.values(position)
+        if given is None:
+            return None
+        given = given if isinstance(given, tuple) else (given,)
+        return tuple(int(value) for value in given) if all(value == int(value) for value in given) else None
+
+    def inner(self, suffix: str) -> str:
+        """An id for a tensor between the steps of one foreign operator."""
+        return f"{self.name}.{suffix}"
+
+
+class Step(NamedTuple):
+    """One call of our operator: operands as (name, tensor id), results by id ("" for one that nobody reads).
+
+    ``declared`` are types that the rule of the front end knows although ours may not (an operand of unknown shape).
+    """
+
+    operator: str
+    operands: Sequence[tuple[str, str]]
+    attributes: Mapping[str, Attribute]
+    outputs: Sequence[str]
+    declared: Sequence[TensorType | None] = ()
+
+
+class As(NamedTuple):
+    """A foreign operator that is one of ours.
+
+    ``operands`` names the operands by position: ``"x w b"``; ``-`` passes over one that is not an operand of ours, and
+    a last ``*xs`` takes all that follow.  ``attributes`` returns our attributes; ``"unknown"`` for one that depends on
+    a value that is not known.  ``results`` names the results of an operator that makes only those that are asked for.
+    """
+
+    operator: str
+    operands: str
+    attributes: Callable[[Foreign], Mapping[str, Attribute]] | None = None
+    results: str = ""
+
+
+Rule = As | Callable[[Foreign], Sequence[Step]]
+
+
+def translate(call: Foreign, rule: Rule) -> Sequence[Step]:
+    """The steps that a call is in our vocabulary."""
+    if not isinstance(rule, As):
+        return rule(call)
+    attributes = rule.attributes(call) if rule.attributes is not None else {}
+    if not rule.results:
+        return (Step(rule.operator, bind(call, rule.operands), attributes, call.outputs),)
+    names = rule.results.split()
+    asked = [index for index in range(len(names)) if call.has_output(index)] or [0]
+    outputs = [call.outputs[index] if index < len(call.outputs) else "" for index in asked]
+    attributes = {**attributes, "outputs": tuple(names[index] for index in asked)}
+    return (Step(rule.operator, bind(call, rule.operands), attributes, outputs),)
+
+
+def bind(call: Foreign, names: str) -> list[tuple[str, str]]:
+    """The call's operands under our names, absent ones left out."""
+    words = names.split()
+    pairs = []
+    for position, tensor in enumerate(call.inputs):
+        word = words[position] if position < len(words) else words[-1] if words and words[-1][0] == "*" else "-"
+        if tensor and word != "-":
+            pairs.append((word.lstrip("*"), tensor))
+    return pairs

@@ -1,0 +1,349 @@
+"""Walks the nodes of an ONNX model and builds ours.
+
+What the file stores (initialisers, Constant nodes, ConstantOfShape nodes whose shape is known) becomes stored tensors; the
+shape of a tensor with known sizes is a constant too.  Everything else becomes the steps that the table says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES, DType
+from weighbridge.errors import BadModel
+from weighbridge.frontends import onnx_control
+from weighbridge.frontends.foreign import Foreign, Step, translate
+from weighbridge.frontends.onnx_arrays import Array
+from weighbridge.frontends.onnx_attributes import attributes_of
+from weighbridge.frontends.onnx_model import OnnxModel
+from weighbridge.frontends.onnx_names import scope_of
+from weighbridge.frontends.onnx_scope import Names, Record, Scope, graphs_of, in_order, records_of, stored_elements
+from weighbridge.frontends.onnx_table import RULES
+from weighbridge.frontends.onnx_tensors import check_payload, dims_of, dtype_of
+from weighbridge.frontends.onnx_types import OPAQUE, Declared, declared_type
+from weighbridge.frontends.onnx_values import Values
+from weighbridge.graph import MAX_DIMENSION, UNKNOWN, Role, TensorType
+
+__all__ = ["MAX_EXPANDED", "Capture"]
+
+MAX_EXPANDED = 200_000
+"""Nodes that functions and repeated bodies may grow to: functions that call functions can double at every level."""
+NEWEST_OPSET = 28
+
+
+class Capture:
+    """One model while it is read.  Tensor ids are unique over the graph and all bodies.
+
+    ``origins`` says of stored tensors where they came from: "" for an initialiser, else the operator that held them.
+    """
+
+    def __init__(self, model: OnnxModel, symbols: Mapping[str, int], *, trusts_shapes: bool) -> None:
+        self.model = model
+        self.symbols = symbols
+        self.trusts_shapes = trusts_shapes
+        self.names = Names()
+        self.values = Values(model)
+        self.notes: list[str] = []
+        self.static: set[str] = set()
+        self.read: set[str] = set()
+        self.origins: dict[str, str] = {}
+        self.functions = {(_domain(one.domain), one.name): one for one in model.proto.functions}
+        self.expanded = 0
+        self.contradictions: list[str] = []
+
+    # What a graph stores and declares
+
+    def open(self, scope: Scope, graph: Any) -> None:
+        """Take in what a graph stores and what it says about the types of its tensors."""
+        for tensor in graph.initializer:
+            self.store(scope, tensor.name, tensor)
+        for sparse in graph.sparse_initializer:
+            self.store_sparse(scope, sparse)
+        scope.declared.update((one.name, one.type) for one in graph.value_info)
+        scope.declared.update((one.name, one.type) for one in graph.output)
+
+    def store(self, scope: Scope, name: str, tensor: Any, origin: str = "") -> None:
+        """Bind ``name`` to a TensorProto."""
+        check_payload(tensor)
+        stored = self.place(scope, name, TensorType(dims_of(tensor), dtype_of(tensor.data_type)), origin)
+        self.values.store(stored, tensor)
+
+    def hold(self, scope: Scope, name: str, array: Array, origin: str) -> None:
+        """Bind ``name`` to a tensor whose value is known."""
+        self.values.set(self.place(scope, name, TensorType(array.shape, DTYPES[array.dtype]), origin), array)
+
+    def place(self, scope: Scope, name: str, kind: TensorType, origin: str) -> str:
+        """Bind ``name`` to a stored tensor of a type; returns its id."""
+        stored = self.names.fresh(name)
+        scope.bind(name, stored, origin)
+        # The role is decided by what reads it, once everything is there (onnx_roles).
+        scope.frame.builder.stored(stored, kind.shape, kind.dtype, Role.CONSTANT)
+        self.static.add(stored)
+        self.origins[stored] = origin
+        return stored
+
+    def store_sparse(self, scope: Scope, sparse: Any, name: str = "", origin: str = "") -> None:
+        """Bind a SparseTensorProto under its own name or another; it counts with its dense shape."""
+        shape = tuple(sparse.dims)
+        name = name or sparse.values.name
+        if any(not 0 <= size <= MAX_DIMENSION for size in shape):
+            raise BadModel(f"the sparse tensor has the shape {shape}", where=name)
+        self.place(scope, name, TensorType(shape, dtype_of(sparse.values.data_type)), origin)
+        held = prod(sparse.values.dims)
+        self.notes.append(f"{name} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them")
+
+    # Nodes
+
+    def nodes(self, scope: Scope, protos: Iterable[Any]) -> None:
+        """Add a list of nodes."""
+        # Only the outermost list looks inside its nodes, so that deep nesting is walked once and not once a level.
+        for record in in_order(records_of(protos, looks_inside=scope.frame.depth == 0)):
+            self.node(scope, record)
+
+    def node(self, scope: Scope, record: Record) -> None:
+        name = self.names.node(f"{scope.path}{record.name}" if record.name else "", record.op)
+        if scope.path or scope.frame.depth:
+            self._count_expanded(name)
+        inputs = tuple([scope.find(one, name) if one else "" for one in record.inputs])
+        self.read.update(inputs)
+        attributes = attributes_of(record.attributes, scope.given)
+        call = self._call(scope, record, name, inputs, attributes)
+        function = self.functions.get((record.domain, record.op))
+        if function is not None:
+            onnx_control.inline(self, scope, call, record, function)
+        elif record.domain == "" and record.op in _SPECIAL:
+            _SPECIAL[record.op](self, scope, call, record)
+        else:
+            self.translate(scope, call, record)
+
+    def _count_expanded(self, where: str) -> None:
+        self.expanded += 1
+        if self.expanded > MAX_EXPANDED:
+            what = f"functions and bodies expand to more than {MAX_EXPANDED:,} nodes"
+            raise BadModel(what, where=where, hint="no known network needs that: check where the file comes from")
+
+    def _call(
+        self, scope: Scope, record: Record, name: str, inputs: tuple[str, ...], attributes: Mapping[str, Any]
+    ) -> Foreign:
+        version = scope.opsets.get(record.domain, NEWEST_OPSET if record.domain == "" else 1)
+        return Foreign(
+            name, record.domain, record.op, inputs, (), attributes, version, _Asker(self, scope.frame.builder)
+        )
+
+    def name_outputs(self, scope: Scope, call: Foreign, record: Record) -> None:
+        """Give the results of a call their ids."""
+        outputs = []
+        for name in record.outputs:
+            outputs.append(self.names.fresh(f"{scope.path}{name}") if name else "")
+            if name:
+                scope.bind(name, outputs[-1], call.name)
+        call.outputs = tuple(outputs)
+
+    def translate(self, scope: Scope, call: Foreign, record: Record) -> None:
+        """Add what the table says a call is; without a rule it stays, unknown and named."""
+        self.name_outputs(scope, call, record)
+        rule = RULES.get(record.domain, {}).get(record.op)
+        if rule is None:
+            self.unknown(scope, call, record)
+            return
+        for step in translate(call, rule):
+            self._add(scope, call, record, step)
+        for index, (name, tensor) in enumerate(zip(record.outputs, call.outputs, strict=True)):
+            if name and tensor not in scope.frame.builder.tensors:
+                self._leftover(scope, call, record, index, tensor)
+        if record.domain == "":
+            self.values.make(call, scope.frame.builder.tensors)
+
+    def _add(self, scope: Scope, call: Foreign, record: Record, step: Step) -> None:
+        builder, is_last = scope.frame.builder, call.outputs[:1] == tuple(step.outputs[:1])
+        name = call.name if is_last else self.names.fresh(f"{call.name}.{step.operator}")
+        declared = step.declared or (self.declared(scope, record) if is_last else ())
+        outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
+        made = builder.add(
+            step.operator,
+            step.operands,
+            step.attributes,
+            name=name,
+            outputs=outputs,
+            declared=declared,
+            scope=self.module(scope, record),
+            origin=origin_of(record),
+        )
+        if not builder.operators[step.operator].random and self.static.issuperset(
+            [tensor for _, tensor in step.operands]
+        ):
+            self.static.update(made)
+        if is_last:
+            self.check(scope, record, made)
+
+    def unknown(self, scope: Scope, call: Foreign, record: Record) -> None:
+        """Keep a node that no rule describes, with the types that the file declares for its results.
+
+        What its subgraphs take from outside are operands, too; what they store themselves is left out, and said so.
+        """
+        captures = [scope.find(name, call.name) for name in sorted(record.outer) if scope.has(name)]
+        self.read.update(captures)
+        stored = sum(map(stored_elements, graphs_of(record.attributes)))
+        left_out = f", and its subgraphs store {stored:,} values that are not counted" if stored else ""
+        outputs = [one or self.names.fresh(f"{call.name}:{index}") for index, one in enumerate(call.outputs)]
+        scope.frame.builder.opaque(
+            UNKNOWN,
+            [("inputs", tensor) for tensor in call.inputs if tensor] + [("captures", tensor) for tensor in captures],
+            self.result_types(scope, record),
+            name=call.name,
+            outputs=outputs,
+            scope=self.module(scope, record),
+            origin=origin_of(record),
+            reason=f"there is no rule for {origin_of(record)}{left_out}",
+        )
+
+    def _leftover(self, scope: Scope, call: Foreign, record: Record, index: int, tensor: str) -> None:
+        """A result that the operator's rule does not have stays as what nobody counts."""
+        scope.frame.builder.opaque(
+            UNKNOWN,
+            [("inputs", one) for one in call.inputs if one],
+            [self.result_types(scope, record)[index]],
+            name=self.names.fresh(f"{call.name}.{index}"),
+            outputs=[tensor],
+            scope=self.module(scope, record),
+            origin=origin_of(record),
+            reason=f"there is no rule for result {index} of {origin_of(record)}",
+        )
+
+    def module(self, scope: Scope, record: Record) -> str:
+        """The module path of a node; inside a function that of its call."""
+        return scope.module or scope_of(record.name, record.proto.metadata_props)
+
+    # Declared types
+
+    def stated(self, scope: Scope, name: str) -> Declared | None:
+        """The type that the file states for a tensor."""
+        proto = scope.declared.get(name)
+        return None if proto is None else declared_type(proto, name)
+
+    def declared(self, scope: Scope, record: Record) -> Sequence[TensorType | None]:
+        """Stated types of a node's results where they can be trusted: not once the user changed a size that the file fixes."""
+        return [one if isinstance(one, TensorType) else None for one in self.result_types(scope, record)]
+
+    def result_types(self, scope: Scope, record: Record) -> list[TensorType | DType | None]:
+        """Stated types of a node's results, or the element type alone where the shape is not known."""
+        types: list[TensorType | DType | None] = []
+        for name in record.outputs:
+            stated = self.stated(scope, name) if name else None
+            if stated is None:
+                types.append(None)
+                continue
+            whole = stated.type(self.symbols) if self.trusts_shapes else None
+            types.append(whole or stated.dtype)
+        return types
+
+    def check(self, scope: Scope, record: Record, made: Sequence[str]) -> None:
+        """Compare our shapes with those that the file states."""
+        if not self.trusts_shapes:
+            return
+        tensors, declared = scope.frame.builder.tensors, scope.declared
+        for name, tensor in zip(record.outputs, made, strict=False):
+            if name not in declared:
+                continue
+            shape, stated = tensors[tensor].shape, self.stated(scope, name)
+            if shape is not None and stated is not None and stated.contradicts(shape):
+                self.contradictions.append(f"{name} is {'x'.join(map(str, shape))}, the file says {stated.text()}")
+
+
+class _Asker:
+    """Answers a rule's questions about the tensors of one frame."""
+
+    __slots__ = ("builder", "capture")
+
+    def __init__(self, capture: Capture, builder: Builder) -> None:
+        self.capture = capture
+        self.builder = builder
+
+    def type_of(self, tensor: str) -> TensorType | None:
+        return self.builder.tensors[tensor].type
+
+    def dtype_name(self, tensor: str) -> str:
+        return self.builder.tensors[tensor].dtype.name
+
+    def values_of(self, tensor: str) -> tuple[Any, ...] | None:
+        found = self.capture.values.of(tensor)
+        return None if found is None else found.values
+
+    def is_static(self, tensor: str) -> bool:
+        return tensor in self.capture.static
+
+
+def origin_of(record: Record) -> str:
+    """What the file calls the operator."""
+    return f"{record.domain}.{record.op}" if record.domain else record.op
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def _constant(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
+    """Every form of Constant is a stored tensor."""
+    name = record.outputs[0]
+    for key, value in call.attributes.items():
+        if key == "value":
+            capture.store(scope, name, value, "Constant")
+        elif key == "sparse_value":
+            capture.store_sparse(scope, value, name, "Constant")
+        elif key in _CONSTANT_TYPES:
+            shape = (len(value),) if isinstance(value, tuple) else ()
+            values = value if isinstance(value, tuple) else (value,)
+            capture.hold(scope, name, Array(_CONSTANT_TYPES[key], shape, values), "Constant")
+        else:
+            continue
+        return
+    raise BadModel("the constant has no value", where=call.name, hint="the file is damaged")
+
+
+_CONSTANT_TYPES = {
+    "value_float": "float32",
+    "value_floats": "float32",
+    "value_int": "int64",
+    "value_ints": "int64",
+    "value_string": "string",
+    "value_strings": "string",
+}
+
+
+def _constant_of_shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
+    """A stored tensor where its shape is known; many files keep weights this way."""
+    sizes = call.values(0)
+    if sizes is None or any(not 0 <= size <= MAX_DIMENSION for size in sizes):
+        capture.translate(scope, call, record)
+        return
+    value = call.get("value")
+    dtype = DTYPES["float32"] if value is None else dtype_of(value.data_type)
+    stored = capture.place(scope, record.outputs[0], TensorType(tuple(map(int, sizes)), dtype), "ConstantOfShape")
+    call.outputs = (stored,)
+    capture.values.make(call, scope.frame.builder.tensors)
+
+
+def _shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
+    """The shape, or its product, of a tensor whose sizes are known is a constant."""
+    kind = call.type(0)
+    if kind is None or kind.dtype is OPAQUE:
+        capture.translate(scope, call, record)
+    elif record.op == "Size":
+        capture.hold(scope, record.outputs[0], Array("int64", (), (kind.elements,)), "Size")
+    else:
+        start, end = call.get("start", 0), call.get("end")
+        shape = kind.shape[start:end]
+        capture.hold(scope, record.outputs[0], Array("int64", (len(shape),), shape), "Shape")
+
+
+_SPECIAL = {
+    "Constant": _constant,
+    "ConstantOfShape": _constant_of_shape,
+    "Shape": _shape,
+    "Size": _shape,
+    "If": onnx_control.branch,
+    "Loop": onnx_control.loop,
+    "Scan": onnx_control.scan,
+}

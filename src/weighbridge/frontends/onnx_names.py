@@ -1,0 +1,32 @@
+"""The module path that a user wrote, as exporters leave it in the names and metadata of nodes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["scope_of"]
+
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
+
+
+def scope_of(name: str, metadata: Any) -> str:
+    """The dotted path of the module that a node came from; "" where the file does not say.
+
+    The newer PyTorch exporter writes a list of enclosing scopes into ``pkg.torch.onnx.name_scopes`` (the last is the
+    node's own name); the older one names a node ``/layer1/layer1.0/conv1/Conv``, where an element that starts with the
+    one before it and a dot replaces that one.
+    """
+    for entry in metadata:
+        if entry.key == "pkg.torch.onnx.name_scopes":
+            scopes = [part for part in _QUOTED.findall(entry.value) if part]
+            return scopes[-2] if len(scopes) > 1 else ""
+    if not name.startswith("/"):
+        return ""
+    path: list[str] = []
+    for part in name.split("/")[1:-1]:
+        if path and part.startswith(path[-1] + "."):
+            path.pop()
+        if part:
+            path.append(part)
+    return ".".join(path)

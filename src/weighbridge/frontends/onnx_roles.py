@@ -1,0 +1,91 @@
+"""What a stored tensor is for, told by structure alone: by the slots it reaches, never by its name.
+
+A tensor reaches the slot that it is read through; where the reader depends on no input either (it dequantises, transposes,
+reshapes, scales the tensor once, before inference), it reaches what that node's result reaches.
+
+- Whatever reaches a weight, bias or affine slot is a *parameter*, whole numbers too: quantised weights.
+- Whatever else reaches a statistic slot (running statistics, scales, zero points) is a *buffer*.
+- In a data slot (an addition, a concatenation, an operator without a rule) a floating-point tensor is a *parameter* if it
+  is an initialiser of at least one dimension, or a Constant node's with more than one element: positions, tokens, layer
+  scales.  Scalars there are parts of a formula.
+- Everything else is a *constant*: shapes, axes, indices, what a ConstantOfShape node fills, and initialisers that nothing
+  reads, which the file only holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Final, cast
+
+from weighbridge.graph import Node, Role, Tensor
+from weighbridge.operators.record import Op
+
+__all__ = ["assign_roles"]
+
+_LEARNED: Final = frozenset({"weight", "bias", "affine"})
+
+
+def assign_roles(
+    tensors: MutableMapping[str, Tensor],
+    nodes: Sequence[Node],
+    outputs: Sequence[str],
+    *,
+    static: frozenset[str] | set[str],
+    origins: Mapping[str, str],
+    operators: Mapping[str, Op],
+) -> None:
+    """Set the role of every stored tensor of a graph and its bodies.
+
+    ``static`` are the tensors that depend on no input, ``origins`` the operator that held a stored tensor ("" for an
+    initialiser).
+    """
+    uses: dict[str, set[str]] = {tensor: {"data"} for tensor in outputs}
+    _collect(nodes, uses, static, operators)
+    _assign(tensors, nodes, uses, origins)
+
+
+def _collect(
+    nodes: Sequence[Node], uses: dict[str, set[str]], static: frozenset[str] | set[str], operators: Mapping[str, Op]
+) -> None:
+    """Walk backwards, so that what a result reaches is known before its operands are looked at."""
+    for node in reversed(nodes):
+        for body in node.bodies:
+            for tensor in body.graph.outputs:
+                uses.setdefault(tensor, set()).add("data")
+            _collect(body.graph.nodes, uses, static, operators)
+        op = operators.get(node.operator)
+        slots = {} if op is None else {slot.name: slot.use for slot in op.slots}
+        reached = {"data"}
+        if op is not None and static.issuperset(node.outputs):
+            reached = set().union(*(uses.get(tensor, ()) for tensor in node.outputs))
+        for operand, tensor in node.operands:
+            use = slots.get(operand, "data")
+            uses.setdefault(tensor, set()).update(reached if use == "data" else (use,))
+
+
+def _assign(
+    tensors: MutableMapping[str, Tensor],
+    nodes: Sequence[Node],
+    uses: Mapping[str, set[str]],
+    origins: Mapping[str, str],
+) -> None:
+    for tensor in [one for one in tensors.values() if one.role.is_stored]:
+        role = _role(tensor, uses.get(tensor.id, set()), origins.get(tensor.id, ""))
+        if role is not tensor.role:
+            tensors[tensor.id] = Tensor(tensor.id, tensor.shape, tensor.dtype, role)
+    for node in nodes:
+        for body in node.bodies:
+            # A body's graph was frozen before its surroundings were complete; its tensors are still this builder's.
+            _assign(cast("MutableMapping[str, Tensor]", body.graph.tensors), body.graph.nodes, uses, origins)
+
+
+def _role(tensor: Tensor, uses: set[str], origin: str) -> Role:
+    if uses & _LEARNED:
+        return Role.PARAMETER
+    if "statistic" in uses:
+        return Role.BUFFER
+    if "data" not in uses or not tensor.dtype.is_learnable:
+        return Role.CONSTANT
+    if origin == "":
+        return Role.PARAMETER if tensor.shape else Role.CONSTANT
+    return Role.PARAMETER if origin == "Constant" and (tensor.elements or 0) > 1 else Role.CONSTANT
