@@ -182,18 +182,18 @@ def window_output(
 ) -> Shape:
     """How many windows fit along each axis.
 
-    With ``ceil_mode`` a last partial window counts if it starts inside the input or the padding before it (PyTorch's
-    rule, and ONNX's since opset 19).  Raises ``GraphError`` where a window is larger than the padded input.
+    With ``ceil_mode`` a last window may reach over the end by less than a stride if it starts inside the input or the
+    padding before it (PyTorch's rule, and ONNX's since opset 19).  Raises ``GraphError`` where no window fits.
     """
     _check_window(kernel, stride, dilation)
     result = []
     for size, k, s, d, (before, after) in zip(sizes, kernel, stride, dilation, padding, strict=True):
         span = size + before + after - (d * (k - 1) + 1)
-        if span < 0:
-            raise GraphError(f"a window of {d * (k - 1) + 1} does not fit an input of {size + before + after}")
         count = span // s + 1
         if ceil_mode and span % s and count * s < size + before:
             count += 1
+        if count < 1:
+            raise GraphError(f"a window of {d * (k - 1) + 1} does not fit an input of {size + before + after}")
         result.append(count)
     return tuple(result)
 
