@@ -57,6 +57,8 @@ DTYPES: dict[str, DType] = {
         DType("float8_e5m2", "float", 8),
         DType("float8_e5m2fnuz", "float", 8),
         DType("float8_e8m0", "float", 8),
+        DType("float6_e2m3", "float", 6),
+        DType("float6_e3m2", "float", 6),
         DType("float4_e2m1", "float", 4),
         DType("int64", "int", 64),
         DType("int32", "int", 32),

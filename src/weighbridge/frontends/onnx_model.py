@@ -65,8 +65,9 @@ class OnnxModel:
                 file.seek(offset)
                 data = file.read(size)
         except (OSError, ValueError, OverflowError) as error:
-            what = f"a shape is computed from this tensor, but its data file {target.name!r} cannot be read ({_reason(error)})"
-            raise BadModel(what, where=tensor.name, hint=f"put {target.name} beside the model") from None
+            what = f"a shape is computed from this tensor, but its data file {place['location']!r} cannot be read"
+            hint = "put the data file where the model says, relative to its own folder"
+            raise BadModel(f"{what} ({_reason(error)})", where=tensor.name, hint=hint) from None
         if len(data) != size:
             what = f"its data file {target.name!r} ends before byte {offset + size:,}"
             raise BadModel(what, where=tensor.name, hint="the data file is damaged or is another model's")

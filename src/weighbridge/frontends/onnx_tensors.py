@@ -147,7 +147,8 @@ def _typed_count(field: int, dtype: DType, elements: int) -> int:
     """Entries that ``elements`` values take in a typed field."""
     if dtype.kind == "complex":
         return 2 * elements
-    if field == _INT32 and dtype.block_bits is not None and dtype.block_bits < 8:
+    if field == _INT32 and dtype.block_bits in (2, 4):
+        # Packed into bytes; 6-bit floats are not.
         return -(-elements * dtype.block_bits // 8)
     return elements
 

@@ -91,7 +91,9 @@ def identify(path: Path | str) -> str:
     """
     path = Path(path)
     head = _head(path)
-    return head if isinstance(head, str) else _by_content(head, path.suffix.lower())
+    if isinstance(head, str):
+        return head
+    return "savedmodel" if path.name == "saved_model.pb" else _by_content(head, path.suffix.lower())
 
 
 def expect(path: Path | str, wanted: str) -> None:
@@ -99,7 +101,7 @@ def expect(path: Path | str, wanted: str) -> None:
     path = Path(path)
     found = identify(path)
     if found not in (wanted, "unknown"):
-        hint = _HINTS.get(found, "")
+        hint = _HINTS.get(found, "name an ONNX file, or export the model to ONNX")
         raise UnsupportedFormat(f"this is {FORMATS[found]}, not {FORMATS[wanted]}", where=path.name, hint=hint)
 
 
@@ -158,9 +160,12 @@ def _zip(head: bytes, suffix: str) -> str:
 
 def _text(head: bytes, suffix: str) -> str:
     """A text format, or the empty string for what is no text."""
-    # The last character may be cut in half.
-    text = head[:-3].decode("utf-8", "replace") if len(head) == _HEAD_BYTES else head.decode("utf-8", "replace")
-    if any((character < " " and character not in "\t\n\r\f") or character == "\ufffd" for character in text):
+    try:
+        text = head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # The last character of what was read may be cut in half.
+        text = head[: error.start].decode("utf-8") if error.start > _HEAD_BYTES - 4 else "\0"
+    if any(character < " " and character not in "\t\n\r\f" for character in text):
         return ""
     if suffix == ".toml":
         return "toml"
