@@ -41,8 +41,9 @@ def deploy(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Graph:
 
     The order matters.  Identities go first, so that nothing hides behind one; quantisation before what is stored is
     folded, so that weights stay as small as they are; biases before normalisations, which may follow them; activation
-    functions last.  Tensors that nobody reads any more are left out.
+    functions last.  Tensors that nobody reads are left out.
     """
+    graph = pruned(graph)
     for rewrite in _PASSES:
         graph = rewrite(graph, operators)
     return pruned(graph)

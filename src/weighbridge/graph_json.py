@@ -1,0 +1,254 @@
+"""A graph as plain data, and back: dictionaries, lists, strings, numbers; exactly the same graph after a round trip.
+
+```
+{"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role"}], "nodes": [{"name", "operator", "operands":
+[[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason"}],
+"inputs": [id], "outputs": [id], "notes": […]}
+```
+
+A shape is null where it is unknown; a type is a name, or an object where no table has it.  Fields of a node that are empty
+are left out.  Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Final, NoReturn, TypeVar
+
+from weighbridge.dtypes import DTYPES, DType
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Attribute, Body, Graph, Node, Role, Shape, Tensor
+
+__all__ = ["graph_from_dict", "graph_from_json", "graph_to_dict", "graph_to_json"]
+
+SCHEMA: Final = 1
+
+_GRAPH_KEYS: Final = ("name", "tensors", "nodes", "inputs", "outputs")
+_NODE_KEYS: Final = ("name", "operator", "operands", "outputs")
+_NODE_EXTRAS: Final = ("attributes", "scope", "origin", "bodies", "fused", "reason")
+_WORD_FLOATS: Final = ("nan", "inf", "-inf")
+
+T = TypeVar("T")
+
+
+def graph_to_json(graph: Graph) -> str:
+    """The graph as JSON text."""
+    return json.dumps(graph_to_dict(graph), allow_nan=False)
+
+
+def graph_from_json(text: str) -> Graph:
+    """The graph in a JSON text.  Raises ``BadSpec`` (with a ``$.path``) or ``GraphError``."""
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise BadSpec("the document is nested too deeply", where="$") from None
+    except ValueError as error:
+        raise BadSpec(f"this is no JSON: {error}", where="$") from None
+    return graph_from_dict(document)
+
+
+def graph_to_dict(graph: Graph) -> dict[str, object]:
+    """The graph as plain data that JSON can hold."""
+    return {"schema": SCHEMA, **_from_graph(graph)}
+
+
+def graph_from_dict(document: object) -> Graph:
+    """The graph that plain data describes.
+
+    Raises ``BadSpec`` with the ``$.path`` of what is missing, unknown or of the wrong type, and ``GraphError`` where the
+    parts contradict each other.
+    """
+    fields = _object(document, "$", ("schema", *_GRAPH_KEYS), ("notes",))
+    if fields["schema"] != SCHEMA or isinstance(fields["schema"], bool):
+        _refuse(f"schema {fields['schema']!r} is not known", "$.schema", f"this version reads schema {SCHEMA}")
+    try:
+        return _to_graph(fields, "$")
+    except RecursionError:
+        raise BadSpec("the document is nested too deeply", where="$") from None
+
+
+def _from_graph(graph: Graph) -> dict[str, object]:
+    return {
+        "name": graph.name,
+        "tensors": [_from_tensor(tensor) for tensor in graph.tensors.values()],
+        "nodes": [_from_node(node) for node in graph.nodes],
+        "inputs": list(graph.inputs),
+        "outputs": list(graph.outputs),
+        "notes": list(graph.notes),
+    }
+
+
+def _from_tensor(tensor: Tensor) -> dict[str, object]:
+    shape = None if tensor.shape is None else list(tensor.shape)
+    return {"id": tensor.id, "shape": shape, "dtype": _from_dtype(tensor.dtype), "role": tensor.role.value}
+
+
+def _from_dtype(dtype: DType) -> object:
+    if DTYPES.get(dtype.name) == dtype:
+        return dtype.name
+    return {
+        "name": dtype.name,
+        "kind": dtype.kind,
+        "block_bits": dtype.block_bits,
+        "block_length": dtype.block_length,
+    }
+
+
+def _from_node(node: Node) -> dict[str, object]:
+    extras: dict[str, object] = {
+        "attributes": {name: _from_attribute(value) for name, value in node.attributes.items()},
+        "scope": node.scope,
+        "origin": node.origin,
+        "bodies": [{"name": body.name, "trips": body.trips, "graph": _from_graph(body.graph)} for body in node.bodies],
+        "fused": [_from_node(function) for function in node.fused],
+        "reason": node.reason,
+    }
+    return {
+        "name": node.name,
+        "operator": node.operator,
+        "operands": [list(operand) for operand in node.operands],
+        "outputs": list(node.outputs),
+        **{name: value for name, value in extras.items() if value},
+    }
+
+
+def _from_attribute(value: Attribute) -> object:
+    if isinstance(value, tuple):
+        return [_from_attribute(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return {"float": str(value)}
+    return value
+
+
+def _refuse(what: str, path: str, hint: str = "") -> NoReturn:
+    raise BadSpec(what, where=path, hint=hint)
+
+
+def _object(value: object, path: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, object]:
+    if not isinstance(value, Mapping):
+        _refuse("an object belongs here", path)
+    for key in required:
+        if key not in value:
+            _refuse(f"the field {key} is missing", path)
+    for key in value:
+        if key not in required and key not in optional:
+            _refuse(f"there is no field {key!r}", path, f"the fields are {', '.join((*required, *optional))}")
+    return dict(value)
+
+
+def _text(value: object, path: str) -> str:
+    if not isinstance(value, str):
+        _refuse("text belongs here", path)
+    return value
+
+
+def _integer(value: object, path: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        _refuse("a whole number belongs here", path)
+    return value
+
+
+def _optional_integer(value: object, path: str) -> int | None:
+    return None if value is None else _integer(value, path)
+
+
+def _items(value: object, path: str, read: Callable[[object, str], T]) -> tuple[T, ...]:
+    if not isinstance(value, list | tuple):
+        _refuse("a list belongs here", path)
+    return tuple(read(item, f"{path}[{index}]") for index, item in enumerate(value))
+
+
+def _to_graph(fields: Mapping[str, object], path: str) -> Graph:
+    tensors: dict[str, Tensor] = {}
+    for index, tensor in enumerate(_items(fields["tensors"], f"{path}.tensors", _to_tensor)):
+        if tensor.id in tensors:
+            _refuse(f"there are two tensors called {tensor.id!r}", f"{path}.tensors[{index}].id")
+        tensors[tensor.id] = tensor
+    return Graph(
+        _text(fields["name"], f"{path}.name"),
+        tensors,
+        _items(fields["nodes"], f"{path}.nodes", _to_node),
+        _items(fields["inputs"], f"{path}.inputs", _text),
+        _items(fields["outputs"], f"{path}.outputs", _text),
+        _items(fields.get("notes", ()), f"{path}.notes", _text),
+    )
+
+
+def _to_tensor(value: object, path: str) -> Tensor:
+    fields = _object(value, path, ("id", "shape", "dtype", "role"))
+    role = _text(fields["role"], f"{path}.role")
+    if role not in frozenset(Role):
+        _refuse(f"there is no role {role!r}", f"{path}.role", f"the roles are {', '.join(Role)}")
+    return Tensor(
+        _text(fields["id"], f"{path}.id"),
+        _to_shape(fields["shape"], f"{path}.shape"),
+        _to_dtype(fields["dtype"], f"{path}.dtype"),
+        Role(role),
+    )
+
+
+def _to_shape(value: object, path: str) -> Shape | None:
+    return None if value is None else _items(value, path, _integer)
+
+
+def _to_dtype(value: object, path: str) -> DType:
+    if isinstance(value, str):
+        if value not in DTYPES:
+            _refuse(f"there is no element type {value!r}", path, f"the types are {', '.join(DTYPES)}")
+        return DTYPES[value]
+    fields = _object(value, path, ("name", "kind", "block_bits", "block_length"))
+    bits = _optional_integer(fields["block_bits"], f"{path}.block_bits")
+    length = _integer(fields["block_length"], f"{path}.block_length")
+    if length < 1 or (bits is not None and bits < 1):
+        _refuse("an element takes at least one bit, and a block holds at least one element", path)
+    return DType(_text(fields["name"], f"{path}.name"), _text(fields["kind"], f"{path}.kind"), bits, length)
+
+
+def _to_node(value: object, path: str) -> Node:
+    fields = _object(value, path, _NODE_KEYS, _NODE_EXTRAS)
+    return Node(
+        _text(fields["name"], f"{path}.name"),
+        _text(fields["operator"], f"{path}.operator"),
+        _items(fields["operands"], f"{path}.operands", _to_operand),
+        _items(fields["outputs"], f"{path}.outputs", _text),
+        _to_attributes(fields.get("attributes", {}), f"{path}.attributes"),
+        _text(fields.get("scope", ""), f"{path}.scope"),
+        _text(fields.get("origin", ""), f"{path}.origin"),
+        _items(fields.get("bodies", ()), f"{path}.bodies", _to_body),
+        _items(fields.get("fused", ()), f"{path}.fused", _to_node),
+        _text(fields.get("reason", ""), f"{path}.reason"),
+    )
+
+
+def _to_operand(value: object, path: str) -> tuple[str, str]:
+    pair = _items(value, path, _text)
+    if len(pair) != 2:
+        _refuse("the name of an operand and the id of a tensor belong here", path)
+    return pair[0], pair[1]
+
+
+def _to_body(value: object, path: str) -> Body:
+    fields = _object(value, path, ("name", "trips", "graph"))
+    trips = _optional_integer(fields["trips"], f"{path}.trips")
+    if trips is not None and trips < 0:
+        _refuse("a body cannot run less than no times", f"{path}.trips")
+    inner = _object(fields["graph"], f"{path}.graph", _GRAPH_KEYS, ("notes",))
+    return Body(_text(fields["name"], f"{path}.name"), _to_graph(inner, f"{path}.graph"), trips)
+
+
+def _to_attributes(value: object, path: str) -> dict[str, Attribute]:
+    if not isinstance(value, Mapping):
+        _refuse("an object belongs here", path)
+    return {_text(name, path): _to_attribute(item, f"{path}.{name}") for name, item in value.items()}
+
+
+def _to_attribute(value: object, path: str) -> Attribute:
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return _items(value, path, _to_attribute)
+    if isinstance(value, Mapping) and list(value) == ["float"] and value["float"] in _WORD_FLOATS:
+        return float(str(value["float"]))
+    _refuse("a number, text, true, false or a list of these belongs here", path)

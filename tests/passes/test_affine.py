@@ -1,0 +1,138 @@
+"""Batch normalisations and added vectors become part of the layer before them, if that feeds nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
+from weighbridge.graph import Role
+from weighbridge.passes import fold_batch_norm, fuse_bias
+
+FLOAT = DTYPES["float32"]
+
+
+def norm(builder: Builder, x: str, channels: int, name: str = "bn", **attributes) -> str:
+    operands = [("x", x)]
+    for slot in ("scale", "bias", "mean", "variance"):
+        role = Role.PARAMETER if slot in ("scale", "bias") else Role.BUFFER
+        operands.append((slot, builder.stored(f"{name}.{slot}", (channels,), FLOAT, role)))
+    return builder.add("batch_norm", operands, attributes, name=name)[0]
+
+
+def layer(builder: Builder, operator: str) -> tuple[str, int]:
+    """A layer without a bias; (its output, output channels)."""
+    if operator == "conv":
+        x, w = builder.input("x", (1, 3, 8, 8), FLOAT), builder.stored("w", (5, 3, 1, 1), FLOAT)
+    elif operator == "conv_transpose":
+        x, w = builder.input("x", (1, 3, 8, 8), FLOAT), builder.stored("w", (3, 5, 2, 2), FLOAT)
+    elif operator == "linear":
+        x, w = builder.input("x", (4, 3), FLOAT), builder.stored("w", (5, 3), FLOAT)
+    else:
+        x, w = builder.input("x", (4, 3), FLOAT), builder.stored("w", (3, 5), FLOAT)
+    return builder.add(operator, [("x", x), ("w", w)], name="layer")[0], 5
+
+
+LAYERS = ["conv", "conv_transpose", "linear", "matmul"]
+
+
+@pytest.mark.parametrize("operator", LAYERS)
+def test_a_normalisation_is_folded_and_brings_a_bias(operator: str) -> None:
+    builder = Builder("folded")
+    y, channels = layer(builder, operator)
+    graph = fold_batch_norm(builder.graph([norm(builder, y, channels)]))
+    (node,) = graph.nodes
+    assert (node.name, node.operator, node.outputs) == ("layer", operator, ("bn",))
+    bias = graph.tensors[dict(node.operands)["b"]]
+    assert (bias.shape, bias.role) == ((channels,), Role.PARAMETER)
+    assert [name for name, _ in node.operands] == ["x", "w", "b"]
+
+
+def test_a_bias_that_is_there_is_kept() -> None:
+    builder = Builder("biased")
+    x, w, b = builder.input("x", (4, 3), FLOAT), builder.stored("w", (5, 3), FLOAT), builder.stored("b", (5,), FLOAT)
+    (y,) = builder.add("linear", [("x", x), ("w", w), ("b", b)])
+    (node,) = fold_batch_norm(builder.graph([norm(builder, y, 5)])).nodes
+    assert node.inputs == ("x", "w", "b")
+
+
+def test_a_layer_with_another_reader_keeps_its_normalisation() -> None:
+    builder = Builder("read twice")
+    y, channels = layer(builder, "conv")
+    graph = builder.graph([norm(builder, y, channels), y])
+    assert fold_batch_norm(graph) is graph
+
+
+def test_a_normalisation_of_another_axis_stays() -> None:
+    builder = Builder("axis")
+    x, w = builder.input("x", (2, 7, 3), FLOAT), builder.stored("w", (5, 3), FLOAT)
+    (y,) = builder.add(
+        "linear", [("x", x), ("w", w)]
+    )  # 2 x 7 x 5: the features are last, the normalisation takes the 7
+    graph = builder.graph([norm(builder, y, 7)])
+    assert fold_batch_norm(graph) is graph
+
+
+def test_a_normalisation_in_training_mode_stays() -> None:
+    builder = Builder("training")
+    y, channels = layer(builder, "conv")
+    graph = builder.graph([norm(builder, y, channels, training=True)])
+    assert fold_batch_norm(graph) is graph
+
+
+def test_a_normalisation_before_the_layer_stays() -> None:
+    builder = Builder("pre-activation")
+    x = norm(builder, builder.input("x", (1, 3, 8, 8), FLOAT), 3)
+    (y,) = builder.add("conv", [("x", x), ("w", builder.stored("w", (5, 3, 1, 1), FLOAT))])
+    graph = builder.graph([y])
+    assert fold_batch_norm(graph) is graph
+
+
+def test_layers_that_share_a_weight_each_get_their_own_copy() -> None:
+    builder = Builder("shared")
+    x, w = builder.input("x", (1, 3, 8, 8), FLOAT), builder.stored("w", (3, 3, 1, 1), FLOAT)
+    (y,) = builder.add("conv", [("x", x), ("w", w)], name="one")
+    y = norm(builder, y, 3, "bn1")
+    (y,) = builder.add("conv", [("x", y), ("w", w)], name="two")
+    y = norm(builder, y, 3, "bn2")
+    one, two = fold_batch_norm(builder.graph([y])).nodes
+    assert len({"w", dict(one.operands)["w"], dict(two.operands)["w"]}) == 3
+
+
+@pytest.mark.parametrize("operator", LAYERS)
+@pytest.mark.parametrize("first", [True, False])
+def test_an_added_vector_of_the_channels_becomes_the_bias(operator: str, first: bool) -> None:
+    builder = Builder("bias")
+    y, channels = layer(builder, operator)
+    shape = (channels, 1, 1) if operator.startswith("conv") else (channels,)
+    pair = [builder.stored("v", shape, FLOAT), y] if first else [y, builder.stored("v", shape, FLOAT)]
+    (z,) = builder.add("add", list(zip("ab", pair, strict=True)), name="sum")
+    (node,) = fuse_bias(builder.graph([z])).nodes
+    assert (node.name, node.operands, node.outputs) == ("layer", (("x", "x"), ("w", "w"), ("b", "v")), ("sum",))
+
+
+@pytest.mark.parametrize("shape", [(8,), (1, 1, 8), (8, 8), (), (2, 5, 1, 1), (5, 8, 8)])
+def test_other_additions_stay(shape: tuple[int, ...]) -> None:
+    builder = Builder("no bias")
+    y, _ = layer(builder, "conv")
+    (z,) = builder.add("add", [("a", y), ("b", builder.stored("v", shape, FLOAT))])
+    graph = builder.graph([z])
+    assert fuse_bias(graph) is graph
+
+
+def test_a_product_of_two_activations_takes_no_bias() -> None:
+    builder = Builder("scores")
+    q, k = builder.input("q", (1, 4, 6), FLOAT), builder.input("k", (1, 6, 4), FLOAT)
+    (scores,) = builder.add("matmul", [("x", q), ("w", k)])
+    (masked,) = builder.add("add", [("a", scores), ("b", builder.stored("mask", (4,), FLOAT, Role.CONSTANT))])
+    graph = builder.graph([masked])
+    assert fuse_bias(graph) is graph
+
+
+def test_a_vector_that_is_computed_later_is_there_when_the_layer_runs() -> None:
+    builder = Builder("late")
+    y, channels = layer(builder, "conv")
+    v = builder.stored("v", (1, channels), FLOAT)
+    (v,) = builder.add("reshape", [("x", v)], {"shape": (channels, 1, 1)}, name="late")
+    (z,) = builder.add("add", [("a", y), ("b", v)], name="sum")
+    assert [node.name for node in fuse_bias(builder.graph([z])).nodes] == ["late", "layer"]

@@ -1,0 +1,67 @@
+"""Identities leave the deployed graph, unless something hangs on them."""
+
+from __future__ import annotations
+
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
+from weighbridge.graph import LOOP, Body, Graph, Role, Tensor, TensorType
+from weighbridge.passes import drop_identities
+
+FLOAT = DTYPES["float32"]
+
+
+def test_a_chain_of_identities_is_gone_and_its_readers_read_the_start() -> None:
+    builder = Builder("chain")
+    x = builder.input("x", (2, 3), FLOAT)
+    (y,) = builder.add("identity", [("x", x)])
+    (y,) = builder.add("dropout", [("x", y)])
+    (y,) = builder.add("relu", [("x", y)], outputs=["y"])
+    graph = drop_identities(builder.graph([y]))
+    assert [(node.operator, node.inputs) for node in graph.nodes] == [("relu", ("x",))]
+    assert set(graph.tensors) == {"x", "y"}
+
+
+def test_an_output_made_by_an_identity_becomes_what_the_identity_read() -> None:
+    builder = Builder("tail")
+    x = builder.input("x", (2,), FLOAT)
+    (y,) = builder.add("relu", [("x", x)], name="y")
+    (z,) = builder.add("identity", [("x", y)])
+    (w,) = builder.add("identity", [("x", x)])
+    assert drop_identities(builder.graph([z, w])).outputs == ("y", "x")
+
+
+def test_a_dropout_whose_mask_is_read_stays() -> None:
+    builder = Builder("mask")
+    x = builder.input("x", (2,), FLOAT)
+    y, mask = builder.add("dropout", [("x", x)], {"outputs": ("y", "mask")})
+    graph = builder.graph([y, mask])
+    assert drop_identities(graph) is graph
+
+
+def test_an_identity_that_a_body_reads_by_name_stays() -> None:
+    builder = Builder("captured")
+    x = builder.input("x", (2,), FLOAT)
+    (y,) = builder.add("identity", [("x", x)], name="y")
+    inner = Builder("body")
+    inner.input(y, (2,), FLOAT)
+    (z,) = inner.add("relu", [("x", y)], name="inner")
+    builder.opaque(
+        LOOP, [("captures", y)], [TensorType((2,), FLOAT)], name="l", bodies=[Body("b", inner.graph([z]), 2)]
+    )
+    graph = builder.graph(["l"])
+    assert drop_identities(graph) is graph
+
+
+def test_bodies_are_rewritten_too() -> None:
+    inner = Builder("body")
+    x = inner.input("x", (2,), FLOAT)
+    (y,) = inner.add("identity", [("x", x)])
+    (y,) = inner.add("relu", [("x", y)])
+    tensors = {"x": Tensor("x", (2,), FLOAT, Role.INPUT)}
+    builder = Builder("outer")
+    builder.tensors, builder.inputs = tensors, ["x"]
+    builder.opaque(
+        LOOP, [("captures", "x")], [TensorType((2,), FLOAT)], name="l", bodies=[Body("b", inner.graph([y]), 2)]
+    )
+    graph: Graph = drop_identities(builder.graph(["l"]))
+    assert [node.operator for node in graph.nodes[0].bodies[0].graph.nodes] == ["relu"]
