@@ -120,7 +120,7 @@ def _named(target: str, layers: list[_Layer], uses: Mapping[str, str]) -> Iterab
     if target in uses:
         return [target]
     found = [name for layer in layers if _is_meant(target, layer) for name in layer.weights]
-    found += [name for name in uses if fnmatchcase(name, target)]
+    found = found or [name for name in uses if fnmatchcase(name, target)]
     if not found:
         raise _unknown(target, [layer.name for layer in layers])
     return found
