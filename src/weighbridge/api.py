@@ -112,6 +112,8 @@ class _Choices(NamedTuple):
 
 
 def _devices(on: str | Device | Iterable[str | Device]) -> tuple[Device, ...]:
+    if not on:
+        return ()
     from weighbridge.devices.catalogue import find
     from weighbridge.devices.device import Device
 

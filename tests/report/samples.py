@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from weighbridge.counts import Activations, NetworkFacts, NodeFacts, Uncounted
-from weighbridge.estimates import Fit, Latency, Region
+from weighbridge.estimates import Conditions, Fit, Latency, Region
 from weighbridge.memory import MemoryPlan, TensorSpan
 from weighbridge.operators.record import Loops, Work
-from weighbridge.report import Conditions, Network, NetworkInput, OnDevice, Report
+from weighbridge.report import Network, NetworkInput, OnDevice, Report
 
 
 def node(

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Final, cast
+from typing import Any, Final
 
-import typer
+import click
 
 from weighbridge import __version__
-from weighbridge.cli.complete import complete_device, complete_source
+from weighbridge.cli.help import SectionedCommand, SectionedOption
 from weighbridge.errors import BadSpec
 
 __all__ = ["app", "execute"]
 
-app = typer.Typer(
-    name="weighbridge",
-    help="What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.",
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-)
+_COMPLETION_VARIABLE: Final = "_WEIGHBRIDGE_COMPLETE"
+_SHELLS: Final = ("bash", "zsh", "fish")
+_NETWORK, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and devices", "Output", "Checks"
 
-_INPUT, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and devices", "Output", "Checks"
+_HELP: Final = """\
+What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.
+
+\b
+  weighbridge weigh alexnet
+  weighbridge weigh model.onnx --batch 1 --on stm32f746
+  weighbridge weigh --help
+"""
+
+_WEIGH_HELP: Final = """\
+Weigh a network: parameters, model size, MACs, activations, peak memory, and whether a device can take it.
+
+SOURCE is an ONNX file, a network written as TOML, or a textbook network with its parameters: alexnet:resolution=256.
+"""
 
 _EXAMPLES: Final = """\
-[bold]Examples[/bold]
-
-  weighbridge weigh alexnet\n
-  weighbridge weigh alexnet:resolution=256 --on stm32f746\n
-  weighbridge weigh mobilenet_v2:width=0.75 --precision int8 --on stm32f746 --require-fit\n
-  weighbridge weigh model.onnx --batch 1 --sequence 128 --json -\n
+\b
+Examples:
+  weighbridge weigh alexnet
+  weighbridge weigh alexnet:resolution=256 --on stm32f746
+  weighbridge weigh mobilenet_v2:width=0.75 --precision int8 --on stm32f746 --require-fit
+  weighbridge weigh model.onnx --batch 1 --sequence 128 --json -
   weighbridge weigh alexnet --weight-bits first=8 --weight-bits last=8 --weight-bits rest=4 -o alexnet.md
 
-Exit codes: 0 fine; 1 does not fit, with --require-fit; 2 bad input or usage; 3 not exact, with --strict."""
+\b
+Exit codes:
+  0  fine
+  1  does not fit, with --require-fit
+  2  bad input or usage
+  3  not exact, with --strict
+"""
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -41,172 +56,141 @@ def execute(arguments: Sequence[str]) -> int:
     Raises ``BadSpec`` for wrong usage, and whatever error of the tree the command meets.
     """
     try:
-        request = app(list(arguments), prog_name="weighbridge", standalone_mode=False)
-    except _USAGE_ERRORS as error:
+        request = app.main(list(arguments), "weighbridge", _COMPLETION_VARIABLE, standalone_mode=False)
+    except click.ClickException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "weighbridge"
-        message = cast(typer.BadParameter, error).format_message().replace("\n", " ").rstrip(".")
+        message = error.format_message().replace("\n", " ").rstrip(".")
         raise BadSpec(message, hint=f"`{command} --help` shows how it is called") from None
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except SystemExit as error:
-        if isinstance(error.__context__, OSError):  # help or a completion that nobody reads any more
+        if isinstance(error.__context__, OSError):  # a help text that nobody reads any more
             raise BrokenPipeError from None
         raise
     return request() if callable(request) else int(request or 0)
 
 
-# Typer derives its usage errors from a click of its own or of the environment, as its version has it.
-_USAGE_ERRORS: tuple[type[Exception], ...] = tuple(
-    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+def _sources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    from weighbridge.textbook import names
+
+    return _offers(names(), incomplete)
+
+
+def _devices(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    from weighbridge.devices.catalogue import names
+
+    return _offers(names(), incomplete)
+
+
+def _offers(names: Sequence[str], incomplete: str) -> list[Any]:
+    """What the shell offers: the names that begin so, and files."""
+    from click.shell_completion import CompletionItem
+
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def _show_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    if shell is None or context.resilient_parsing:
+        return
+    from click.shell_completion import get_completion_class
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    click.echo(completion(app, {}, "weighbridge", _COMPLETION_VARIABLE).source())
+    context.exit()
+
+
+@click.group(help=_HELP, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="weighbridge %(version)s")
+@click.option(
+    "--show-completion",
+    type=click.Choice(_SHELLS),
+    is_eager=True,
+    expose_value=False,
+    callback=_show_completion,
+    help="Print the completion script of a shell; for bash, put it into ~/.bash_completion.",
 )
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"weighbridge {__version__}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def _main(
-    context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
-    ] = False,
-) -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        click.echo(context.get_help())
 
 
-@app.command()
-def devices() -> Callable[[], int]:
+@app.command("devices")
+def _devices_command() -> Callable[[], int]:
     """List the devices of the catalogue, which --on takes."""
     from weighbridge.cli.devices import list_devices
 
     return list_devices
 
 
-@app.command(epilog=_EXAMPLES)
-def weigh(  # noqa: PLR0913, PLR0917
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE",
-            autocompletion=complete_source,
-            help="An ONNX file, a network file (TOML), or a textbook network with its parameters: alexnet:resolution=256.",
-        ),
-    ],
-    on: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--on",
-            metavar="DEVICE",
-            autocompletion=complete_device,
-            rich_help_panel=_COSTS,
-            help="Give a verdict for this device: a name that `weighbridge devices` lists, or a device file. Repeatable.",
-        ),
-    ] = None,
-    batch: Annotated[
-        int | None, typer.Option(metavar="N", min=1, rich_help_panel=_INPUT, help="Size of the batch dimension.")
-    ] = None,
-    sequence: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, rich_help_panel=_INPUT, help="Size of the dimensions named like a sequence."),
-    ] = None,
-    dim: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=N", rich_help_panel=_INPUT, help="Size of one named dimension. Repeatable."),
-    ] = None,
-    input_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input", metavar="NAME=1x3x224x224", rich_help_panel=_INPUT, help="Shape of one input. Repeatable."
-        ),
-    ] = None,
-    weight_bits: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[TARGET=]BITS",
-            rich_help_panel=_COSTS,
-            help="Bits of a weight: 8, or by target: first, last, rest, a layer's name or a pattern such as 'conv*'. Repeatable.",
-        ),
-    ] = None,
-    activation_bits: Annotated[
-        int | None, typer.Option(metavar="N", min=1, rich_help_panel=_COSTS, help="Bits of an activation.")
-    ] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="P",
-            rich_help_panel=_COSTS,
-            help="Weights, activations and the device's peak rate at one precision: int8, fp16, bf16, fp32 …",
-        ),
-    ] = None,
-    as_written: Annotated[
-        bool,
-        typer.Option(
-            "--as-written", rich_help_panel=_COSTS, help="Fold and fuse nothing: weigh every node of the file."
-        ),
-    ] = False,
-    json: Annotated[
-        str | None, typer.Option(metavar="-|FILE", rich_help_panel=_OUTPUT, help="Write the report as JSON.")
-    ] = None,
-    csv: Annotated[
-        str | None, typer.Option(metavar="-|FILE", rich_help_panel=_OUTPUT, help="Write a row for every node as CSV.")
-    ] = None,
-    markdown: Annotated[
-        str | None, typer.Option(metavar="-|FILE", rich_help_panel=_OUTPUT, help="Write the report as Markdown.")
-    ] = None,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=_OUTPUT,
-            help="Write the report to a file, its format by the suffix: .json, .csv, .md, .txt. Repeatable.",
-        ),
-    ] = None,
-    depth: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            rich_help_panel=_OUTPUT,
-            help="Levels of the module tree to show; as many as fit 40 rows.",
-        ),
-    ] = None,
-    all_rows: Annotated[
-        bool, typer.Option("--all", rich_help_panel=_OUTPUT, help="Show every row of the module tree.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", rich_help_panel=_CHECKS, help="Exit with 3 unless every number is exact.")
-    ] = False,
-    require_fit: Annotated[
-        bool,
-        typer.Option("--require-fit", rich_help_panel=_CHECKS, help="Exit with 1 unless it fits every device given."),
-    ] = False,
-) -> Callable[[], int]:
-    """Weigh a network: parameters, model size, MACs, activations, peak memory, and whether a device can take it."""
+def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(*names, cls=SectionedOption, section=section, **settings)
+
+
+@app.command("weigh", cls=SectionedCommand, help=_WEIGH_HELP, epilog=_EXAMPLES)
+@click.argument("source", metavar="SOURCE", shell_complete=_sources)
+@_option(_NETWORK, "--batch", type=click.IntRange(min=1), metavar="N", help="Size of the batch dimension.")
+@_option(
+    _NETWORK,
+    "--sequence",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Size of the dimensions whose name begins with seq.",
+)
+@_option(_NETWORK, "--dim", "dims", multiple=True, metavar="NAME=N", help="Size of one named dimension. Repeatable.")
+@_option(
+    _NETWORK, "--input", "inputs", multiple=True, metavar="NAME=1x3x224x224", help="Shape of one input. Repeatable."
+)
+@_option(
+    _COSTS,
+    "--on",
+    multiple=True,
+    metavar="DEVICE",
+    shell_complete=_devices,
+    help="Give a verdict for this device: a name that `weighbridge devices` lists, or a device file. Repeatable.",
+)
+@_option(
+    _COSTS,
+    "--precision",
+    metavar="P",
+    help="Weights, activations and the device's peak rate at one precision: int8, fp16, fp32 …",
+)
+@_option(
+    _COSTS,
+    "--weight-bits",
+    multiple=True,
+    metavar="[TARGET=]BITS",
+    help="Bits of the weights: of all, or of the first, the last, the rest, a name or a pattern (conv*=8). Repeatable.",
+)
+@_option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
+@_option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
+@_option(_OUTPUT, "--json", metavar="-|FILE", help="Write the report as JSON; - is the standard output.")
+@_option(_OUTPUT, "--csv", metavar="-|FILE", help="Write a row for every node as CSV.")
+@_option(_OUTPUT, "--markdown", metavar="-|FILE", help="Write the report as Markdown.")
+@_option(
+    _OUTPUT,
+    "-o",
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FILE",
+    help="Write the report to a file, in the format of its suffix: .json, .csv, .md, .txt. Repeatable.",
+)
+@_option(
+    _OUTPUT,
+    "--depth",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Levels of the module tree to show; by default as many as fit 40 rows.",
+)
+@_option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the module tree.")
+@_option(_CHECKS, "--strict", is_flag=True, help="Exit with 3 unless every number is exact.")
+@_option(_CHECKS, "--require-fit", is_flag=True, help="Exit with 1 unless it fits every device given.")
+def _weigh_command(**options: Any) -> Callable[[], int]:
     from weighbridge.cli.weigh import Request, carry_out
 
-    request = Request(
-        source=source,
-        on=tuple(on or ()),
-        batch=batch,
-        sequence=sequence,
-        dims=tuple(dim or ()),
-        inputs=tuple(input_ or ()),
-        weight_bits=tuple(weight_bits or ()),
-        activation_bits=activation_bits,
-        precision=precision,
-        as_written=as_written,
-        json=json,
-        csv=csv,
-        markdown=markdown,
-        outputs=tuple(output or ()),
-        depth=depth,
-        all_rows=all_rows,
-        strict=strict,
-        require_fit=require_fit,
-    )
+    request = Request(**options)
     return lambda: carry_out(request)

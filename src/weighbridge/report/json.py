@@ -204,7 +204,9 @@ def _mapping(item: _Reader) -> _Reader:
 
 
 def _record(record: Any) -> _Reader:
-    hints = get_type_hints(record)
+    from weighbridge import estimates
+
+    hints = get_type_hints(record, localns=vars(estimates))
     names = getattr(record, "_fields", None) or tuple(record.__dataclass_fields__)
     readers = [(name, _reader(hints[name])) for name in names]
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from weighbridge.counts import NetworkFacts, NodeFacts
-from weighbridge.estimates import Conditions, Fit, Latency
 from weighbridge.graph import Shape
 from weighbridge.memory import MemoryPlan
 
-__all__ = ["SCHEMA", "Conditions", "Network", "NetworkInput", "OnDevice", "Report"]
+if TYPE_CHECKING:  # a report without a device is made without them
+    from weighbridge.estimates import Conditions, Fit, Latency
+
+__all__ = ["SCHEMA", "Network", "NetworkInput", "OnDevice", "Report"]
 
 SCHEMA: Final = 1
 """Grows only when something is renamed or removed; additions leave it as it is."""

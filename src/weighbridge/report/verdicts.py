@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from weighbridge.errors import printable
-from weighbridge.estimates import Latency, Region
 from weighbridge.report.headlines import lower_bound
 from weighbridge.report.page import RegionLine, Verdict
-from weighbridge.report.record import Conditions, OnDevice, Report
+from weighbridge.report.record import OnDevice, Report
 from weighbridge.units import exact, seconds, short
+
+if TYPE_CHECKING:
+    from weighbridge.estimates import Conditions, Latency, Region
 
 __all__ = ["verdicts"]
 
