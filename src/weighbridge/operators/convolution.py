@@ -151,7 +151,8 @@ def _transposed_loops(call: Call) -> tuple[Loops, ...]:
 
 def _work(call: Call) -> Work:
     """One addition an output value where there is a bias, and what quantised operands need."""
-    return Work(add=call.outputs[0].elements if call.has("b") else 0).plus(quantisation_work(call))
+    work = quantisation_work(call)
+    return work._replace(add=work.add + call.outputs[0].elements) if call.has("b") else work
 
 
 def _infer_deformable(call: Call) -> tuple[TensorType, ...]:

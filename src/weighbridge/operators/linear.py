@@ -96,14 +96,16 @@ def _matmul_loops(call: Call) -> tuple[Loops, ...]:
 
 def _matmul_work(call: Call) -> Work:
     """One addition an output value where there is a bias, and what quantised operands need."""
-    return Work(add=call.outputs[0].elements if call.has("b") else 0).plus(quantisation_work(call))
+    work = quantisation_work(call)
+    return work._replace(add=work.add + call.outputs[0].elements) if call.has("b") else work
 
 
 def _linear_work(call: Call) -> Work:
     """As for matmul; a factor other than 1 costs a multiplication for every value that it scales."""
     scaled = call.outputs[0].elements if number(call, "alpha") != 1 else 0
     scaled += call.b.elements if call.has("b") and number(call, "beta") != 1 else 0
-    return Work(mul=scaled).plus(_matmul_work(call))
+    work = _matmul_work(call)
+    return work._replace(mul=work.mul + scaled) if scaled else work
 
 
 LINEAR_OPERATORS: Final = (

@@ -30,7 +30,8 @@ def result_dtype(call: Call) -> DType:
 
 def quantisation_work(call: Call) -> Work:
     """Shifting the operands by their zero points, and requantising the result where it has a scale."""
-    add = sum(call.all(operand)[0].elements for operand in ("x", "w") if call.has(f"{operand}_zero_point"))
+    add = call.x.elements if call.has("x_zero_point") else 0
+    add += call.w.elements if call.has("w_zero_point") else 0
     if not call.has("y_scale"):
         return Work(add=add)
     results = call.outputs[0].elements

@@ -121,10 +121,12 @@ class Call:
     def integers(self, name: str) -> tuple[int, ...]:
         """An attribute that must be ints; a lone int is a tuple of one."""
         value = self.attributes[name]
-        values = value if isinstance(value, tuple) else (value,)
-        if all(isinstance(item, int) for item in values):
-            return tuple(int(item) for item in values if isinstance(item, int))
-        raise GraphError(f"{name} must be whole numbers, not {value!r}")
+        numbers: list[int] = []
+        for item in value if isinstance(value, tuple) else (value,):
+            if not isinstance(item, int):
+                raise GraphError(f"{name} must be whole numbers, not {value!r}")
+            numbers.append(int(item))
+        return tuple(numbers)
 
     def text(self, name: str) -> str:
         """An attribute that must be text."""
@@ -182,7 +184,9 @@ class Kind:
     POOLING: Final = "pooling"
     QUANTISATION: Final = "quantisation"
     INDEX: Final = "index"  # shapes, comparisons of indices, sorting, selection
-    GENERATOR: Final = "generator"  # values from nothing but a shape and numbers: constants, ranges, windows, random numbers
+    GENERATOR: Final = (
+        "generator"  # values from nothing but a shape and numbers: constants, ranges, windows, random numbers
+    )
     CONTROL: Final = "control"
     SEQUENCE: Final = "sequence"
 

@@ -159,12 +159,12 @@ def _check_window(kernel: Shape, stride: Shape, dilation: Shape) -> None:
 
 def explicit_padding(padding: Attribute, rank: int) -> tuple[tuple[int, int], ...]:
     """(before, after) for every spatial axis where ``padding`` is ``"valid"`` or given in numbers."""
-    if padding == "valid":
+    if padding in ("valid", 0):
         return ((0, 0),) * rank
     values = padding if isinstance(padding, tuple) else (padding,)
-    if not all(isinstance(value, int) and value >= 0 for value in values):
+    numbers = tuple([int(value) for value in values if isinstance(value, int) and value >= 0])
+    if len(numbers) != len(values):
         raise GraphError(f"padding cannot be {padding!r}")
-    numbers = tuple(int(value) for value in values if isinstance(value, int))
     if len(numbers) == 2 * rank and rank > 0:
         return tuple(zip(numbers[:rank], numbers[rank:], strict=True))
     each = per_axis(numbers, rank, "padding")
