@@ -168,20 +168,6 @@ def test_which_producers_a_function_is_fused_into():
     assert {op.name for op in OPERATORS.values() if op.fuses and op.kind in mine} == {"add", "sum", "concat"}
 
 
-REDUCTIONS = {
-    "reduce_sum": lambda t, row: accumulate(t.add, row, 0.0),
-    "reduce_mean": lambda t, row: t.div(accumulate(t.add, row, 0.0), len(row)),
-    "reduce_max": lambda t, row: accumulate(t.maximum, row, -math.inf),
-    "reduce_min": lambda t, row: accumulate(t.minimum, row, math.inf),
-    "reduce_prod": lambda t, row: accumulate(t.mul, row, 1.0),
-    "reduce_l1": lambda t, row: accumulate(t.add, [t.maximum(x, -x) for x in row], 0.0),
-    "reduce_l2": lambda t, row: t.special(math.sqrt, accumulate(t.add, [t.mul(x, x) for x in row], 0.0)),
-    "reduce_sum_square": lambda t, row: accumulate(t.add, [t.mul(x, x) for x in row], 0.0),
-    "reduce_log_sum": lambda t, row: t.special(math.log, accumulate(t.add, row, 0.0)),
-    "reduce_log_sum_exp": lambda t, row: log_sum_exp(t, row),
-}
-
-
 def accumulate(step, row, value):
     for x in row:
         value = step(value, x)
@@ -192,6 +178,20 @@ def log_sum_exp(t, row):
     largest = accumulate(t.maximum, row, -math.inf)
     raised = [t.special(math.exp, t.sub(x, largest)) for x in row]
     return t.add(largest, t.special(math.log, accumulate(t.add, raised, 0.0)))
+
+
+REDUCTIONS = {
+    "reduce_sum": lambda t, row: accumulate(t.add, row, 0.0),
+    "reduce_mean": lambda t, row: t.div(accumulate(t.add, row, 0.0), len(row)),
+    "reduce_max": lambda t, row: accumulate(t.maximum, row, -math.inf),
+    "reduce_min": lambda t, row: accumulate(t.minimum, row, math.inf),
+    "reduce_prod": lambda t, row: accumulate(t.mul, row, 1.0),
+    "reduce_l1": lambda t, row: accumulate(t.add, [t.maximum(x, -x) for x in row], 0.0),
+    "reduce_l2": lambda t, row: t.special(math.sqrt, accumulate(t.add, [t.mul(x, x) for x in row], 0.0)),
+    "reduce_sum_square": lambda t, row: accumulate(t.add, [t.mul(x, x) for x in row], 0.0),
+    "reduce_log_sum": lambda t, row: t.special(math.log, accumulate(t.add, row, 0.0)),
+    "reduce_log_sum_exp": log_sum_exp,
+}
 
 
 @settings(max_examples=30)

@@ -38,7 +38,7 @@ def soft(t, row):
 
 
 def log_soft(t, row):
-    raised, whole, largest = softmax(t, row)
+    _, whole, largest = softmax(t, row)
     shift = t.add(largest, t.special(math.log, whole))
     return [t.sub(x, shift) for x in row]
 
@@ -228,10 +228,8 @@ def test_lp_norm(shape, p, data):
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
 
     def function(t, row):
-        if p == 1:
-            norm = total(t, [t.maximum(x, -x) for x in row])
-        else:
-            norm = t.special(math.sqrt, total(t, [t.mul(x, x) for x in row]))
+        whole = total(t, [t.maximum(x, -x) if p == 1 else t.mul(x, x) for x in row])
+        norm = whole if p == 1 else t.special(math.sqrt, whole)
         return [t.div(x, norm) for x in row]
 
     x = np.abs(numbers(shape)) + 0.25  # the reference implementation forgets the absolute values of p = 1
