@@ -1,0 +1,32 @@
+"""Thousands of damaged models, weighed whole: each ends in a report or in one clear error, never in anything else.
+
+``WEIGHBRIDGE_FUZZ_CASES`` and ``WEIGHBRIDGE_FUZZ_FIRST`` choose more and other cases.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.campaign import run, small_models
+
+CASES = int(os.environ.get("WEIGHBRIDGE_FUZZ_CASES", "20000"))
+FIRST = int(os.environ.get("WEIGHBRIDGE_FUZZ_FIRST", "0"))
+
+
+def test_damaged_models_end_in_a_report_or_one_clear_error(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = small_models(shared / "data" / "onnx")
+    assert len(files) > 100
+    outcome = run(files, CASES, FIRST)
+    with capsys.disabled():
+        capsys.readouterr()
+        os.write(1, f"\n{outcome}\n".encode())
+    assert outcome.cases == CASES
+    assert not outcome.faults, "\n".join(
+        f"case {number}: {fault}" for number, fault in sorted(outcome.faults.items())[:3]
+    )
+    assert outcome.share > 1 / 3
+    assert outcome.by_name["ok"] > CASES / 10
+    assert outcome.peak_kib < 300_000

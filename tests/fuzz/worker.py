@@ -1,0 +1,106 @@
+"""Weighs damaged files in a process of its own; run by ``campaign``.
+
+Reads nothing but its arguments; writes a line for every case: its number, whether the file got past its header (it parsed,
+and its nodes were looked at), what came of it, and the time it took in milliseconds.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from mutations import mutate
+
+from weighbridge.api import weigh
+from weighbridge.cli.output import formatted
+from weighbridge.errors import BadModel, WeighbridgeError
+from weighbridge.frontends.onnx_model import read
+
+MEMORY_BYTES = 1 << 30
+CASE_SECONDS = 20
+_FORMATS = ("json", "csv", "markdown", "text")
+
+
+class CaseTimeoutError(BaseException):
+    """A case took too long; no handler for ordinary errors may swallow it."""
+
+
+def case(number: int, files: Sequence[bytes]) -> bytes:
+    """The damaged file of that number."""
+    random = Random(number)
+    return mutate(random.choice(files), files, random)
+
+
+def shapes(proto: Any) -> dict[str, tuple[int, ...]]:
+    """A whole shape for every input that leaves something open, equal names given equal sizes."""
+    stored = {tensor.name for tensor in proto.graph.initializer}
+    found = {}
+    for value in proto.graph.input:
+        kind = value.type.tensor_type
+        if value.name in stored or not value.type.HasField("tensor_type"):
+            continue
+        if not kind.HasField("shape"):
+            found[value.name] = (1, 3, 8, 8)
+        elif any(dimension.WhichOneof("value") != "dim_value" for dimension in kind.shape.dim):
+            found[value.name] = tuple(
+                dimension.dim_value
+                if dimension.WhichOneof("value") == "dim_value"
+                else 2 + len(dimension.dim_param) % 3
+                for dimension in kind.shape.dim
+            )
+    return found
+
+
+def run(number: int, path: Path) -> tuple[bool, str]:
+    """Whether the file got past its header, and what came of it: ``ok``, the name of an error, or a traceback."""
+    past = False
+    try:
+        model = read(path)
+        past = True
+        report = weigh(path, inputs=shapes(model.proto))
+        formatted(report, _FORMATS[number % len(_FORMATS)], depth=None, all_rows=True)
+    except WeighbridgeError as error:
+        message = str(error)
+        if not message.isprintable() or not error.what or (isinstance(error, BadModel) and not error.where):
+            return past, f"UNCLEAR {type(error).__name__} {message!r}"
+        return past, type(error).__name__
+    except CaseTimeoutError:
+        return past, "TIMEOUT " + repr("".join(traceback.format_exc()[-2500:]))
+    except BaseException:
+        return past, "TRACEBACK " + repr(traceback.format_exc()[-2500:])
+    return past, "ok"
+
+
+def _alarm(*_: object) -> None:
+    raise CaseTimeoutError
+
+
+def main(first: int, stop: int, names: Sequence[str]) -> None:
+    files = [Path(name).read_bytes() for name in names]
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    signal.signal(signal.SIGALRM, _alarm)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "case.onnx")
+        for number in range(first, stop):
+            path.write_bytes(case(number, files))
+            start = time.perf_counter()
+            signal.setitimer(signal.ITIMER_REAL, CASE_SECONDS)
+            past, outcome = run(number, path)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            taken_ms = (time.perf_counter() - start) * 1e3
+            sys.stdout.write(f"{number} {past:d} {taken_ms:.1f} {outcome}\n")
+            sys.stdout.flush()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    sys.stdout.write(f"peak {peak}\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
