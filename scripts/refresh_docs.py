@@ -1,8 +1,8 @@
 """Runs the commands that the documentation shows and writes their true output below them.
 
 A fenced block marked ``console`` holds commands, each after ``$ ``, and what they print.  Each page's commands run in one
-empty folder that holds the files of docs/examples.  With ``--check`` nothing is written; the exit code says whether
-the pages are up to date.
+empty folder that holds the files of docs/examples.  Pages that are made from the code are made anew.  With ``--check``
+nothing is written; the exit code says whether the pages are up to date.
 """
 
 from __future__ import annotations
@@ -13,16 +13,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+sys.path.insert(0, str(ROOT))
+
+from scripts.command_reference import reference  # noqa: E402
+
+GENERATED: Mapping[Path, Callable[[], str]] = {ROOT / "docs" / "commands.md": reference}
+"""Pages that are made from the code, and what makes them."""
+PAGES = tuple(dict.fromkeys((ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GENERATED)))
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _LOOKS = re.compile(r"[\s\u2500-\u259f]+")
 
 
 def refreshed(page: Path) -> str:
-    """The page's text with the output of its commands as they print it now."""
+    """The page's text as it should be now: made from the code, or with the output of its commands as they print it."""
+    if page in GENERATED:
+        return GENERATED[page]()
     text = page.read_text(encoding="utf-8")
     if not _BLOCK.search(text):
         return text
@@ -69,7 +78,7 @@ def main(arguments: list[str]) -> int:
     """0 if every page is up to date, or was written so."""
     stale = []
     for page in PAGES:
-        old, new = page.read_text(encoding="utf-8"), refreshed(page)
+        old, new = page.read_text(encoding="utf-8") if page.exists() else "", refreshed(page)
         if words(old) != words(new):
             stale.append(page)
         if "--check" not in arguments:

@@ -55,7 +55,7 @@ def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
     for what, figure in _figures(device, precision):
         if not figure.verified:
             verified = False
-            notes.append(f"{device.title}: {what} is not verified ({figure.source})")
+            notes.append(f"{device.title}: {what} is not verified ({figure.note or figure.source})")
     known = [time for time in (compute, memory) if time is not None]
     bound = None
     if compute is not None and memory is not None:

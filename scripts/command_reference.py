@@ -1,0 +1,64 @@
+"""Makes docs/commands.md from the commands themselves, so that no option is missing and none is invented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["reference"]
+
+_HEAD = """\
+# Commands
+
+This page is made from the commands themselves. `weighbridge --help` and `weighbridge weigh --help` say the same in a
+terminal.
+"""
+_TAIL = """\
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | fine |
+| 1 | does not fit, with `--require-fit` |
+| 2 | bad input or usage; the message is one line on standard error: what, where, what to do |
+| 3 | not exact, with `--strict` |
+
+Progress and warnings go to standard error. With `--json -`, `--csv -` or `--markdown -` standard output has that and nothing
+else.
+
+## Completion
+
+`weighbridge --show-completion bash` (or `zsh`, `fish`) prints the script that makes the shell complete commands, options,
+networks and devices.
+"""
+
+
+def reference() -> str:
+    """The page as Markdown."""
+    from weighbridge.cli.app import app
+
+    ordered = sorted(app.commands.items(), key=lambda item: (item[0] != "weigh", item[0]))
+    return "\n".join([_HEAD, *(_command(name, command) for name, command in ordered), _TAIL])
+
+
+def _command(name: str, command: Any) -> str:
+    arguments = [parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"]
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    usage = " ".join(["weighbridge", name, *arguments, *(["[OPTIONS]"] if options else [])])
+    paragraphs = [" ".join(paragraph.split()) for paragraph in command.help.split("\n\n") if "\b" not in paragraph]
+    lines = [f"## weighbridge {name}", "", "```text", usage, "```", "", *"\n\n".join(paragraphs).splitlines(), ""]
+    sections: dict[str, list[str]] = {}
+    for option in options:
+        row = f"| {_cell(_names(option))} | {_cell(' '.join((option.help or '').split()))} |"
+        sections.setdefault(getattr(option, "section", "Options"), []).append(row)
+    for title, rows in sections.items():
+        lines += [f"### {title}", "", "| option | meaning |", "|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _names(option: Any) -> str:
+    value = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
+    return ", ".join(f"`{name}{value}`" for name in option.opts)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
