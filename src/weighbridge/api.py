@@ -57,7 +57,7 @@ def load(
 ) -> Graph:
     """The graph of an ONNX file, a network file (TOML), or a textbook network such as ``"alexnet:resolution=256"``.
 
-    What a file leaves open is given here: ``batch``, ``sequence`` (dimensions whose name begins with "seq"), ``dims`` by
+    What a file leaves open is given here: ``batch``, ``sequence`` (dimensions named like a sequence: seq, sequence_length), ``dims`` by
     name, whole shapes by input in ``inputs``.  In a network of TOML they are its parameters of these names.
 
     Raises ``BadSpec`` for a source that does not exist and for sizes that do not fit it, ``UnsupportedFormat`` for a file

@@ -138,7 +138,7 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
     "--sequence",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Size of the dimensions whose name begins with seq.",
+    help="Size of the dimensions named like a sequence (seq, sequence_length).",
 )
 @_option(_NETWORK, "--dim", "dims", multiple=True, metavar="NAME=N", help="Size of one named dimension. Repeatable.")
 @_option(

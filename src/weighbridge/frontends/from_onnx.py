@@ -37,8 +37,8 @@ def load_onnx(
     """The graph of the ONNX model at ``path``, every dimension a number.
 
     ``batch`` is the size of dimension 0 of the inputs where it is open (where none is, it replaces a fixed one), ``dims``
-    are sizes of named dimensions, ``inputs`` whole shapes by input name, ``sequence`` the size of the dimensions whose
-    name begins with "seq".
+    are sizes of named dimensions, ``inputs`` whole shapes by input name, ``sequence`` the size of the dimensions
+    named like a sequence.
 
     Raises ``BadModel`` for a file that is damaged or contradicts itself, ``UnsupportedFormat`` for another format or an
     operator set before 6, ``NeedsShape`` for a dimension that nobody gave, ``BadSpec`` for names and sizes that do not fit

@@ -34,7 +34,8 @@ def settle(
 
     ``inputs`` gives whole shapes, ``dims`` sizes of named dimensions, ``batch`` that of dimension 0 wherever it is open;
     where none is, ``batch`` replaces the fixed dimension 0 of the first input and of every other that has the same.
-    ``sequence`` is the size of every dimension whose name begins with "seq" and that ``dims`` does not name.
+    ``sequence`` is the size of every dimension named like a sequence (a word of its name begins with "seq", none is "past"
+    or "total") that ``dims`` does not name.
     Raises ``BadSpec`` for names that do not exist and sizes that contradict each other, ``NeedsShape`` for an open dimension.
     """
     _check_names(declared, dims, inputs)
@@ -63,10 +64,15 @@ def _sequence_dims(declared: Mapping[str, Declared], sequence: int | None) -> di
     if sequence is None:
         return {}
     symbols = {size: None for one in declared.values() for size in one.dimensions or () if isinstance(size, str)}
-    named = {symbol: _checked("sequence", sequence) for symbol in symbols if symbol.lower().startswith("seq")}
+    named = {symbol: _checked("sequence", sequence) for symbol in symbols if _is_sequence(symbol)}
     if not named:
         raise BadSpec("no input has a dimension named like a sequence", hint=_existing("named dimensions", symbols))
     return named
+
+
+def _is_sequence(symbol: str) -> bool:
+    words = symbol.lower().replace("-", "_").split("_")
+    return any(word.startswith("seq") for word in words) and not {"past", "total"}.intersection(words)
 
 
 def _existing(what: str, names: Mapping[str, object]) -> str:

@@ -12,31 +12,35 @@ __all__ = ["tree_lines"]
 
 _GAP = "  "
 _INDENT = 2
-_NAME = 24
-_WIDEST_TEXT = 18
+_NAME = 20
+_WIDEST_OPERATOR = 18
 
 
 class _Layout(NamedTuple):
-    """What a line shows beside the names, parameters and MACs; ``bars`` is their width in cells."""
+    """What a line shows beside the names, parameters and MACs; ``output`` and ``bars`` are widths in cells at most."""
 
     is_full: bool = False
     operator: bool = False
-    output: bool = False
+    output: int = 0
     percent: bool = False
     bars: int = 0
     alive: bool = False
+    mark: bool = True
 
 
 # From the richest to the barest: the first one that leaves room for the names is taken.
 _LAYOUTS = (
-    _Layout(is_full=True, operator=True, output=True, percent=True, bars=8, alive=True),
-    _Layout(operator=True, output=True, percent=True, bars=6, alive=True),
-    _Layout(output=True, percent=True, bars=6, alive=True),
-    _Layout(output=True, bars=6, alive=True),
-    _Layout(output=True, bars=5, alive=True),
+    _Layout(is_full=True, operator=True, output=18, percent=True, bars=8, alive=True),
+    _Layout(operator=True, output=18, percent=True, bars=6, alive=True),
+    _Layout(output=18, percent=True, bars=6, alive=True),
+    _Layout(output=14, bars=6, alive=True),
+    _Layout(output=11, bars=5, alive=True),
+    _Layout(bars=6, alive=True),
+    _Layout(bars=4, alive=True),
     _Layout(percent=True, bars=4),
-    _Layout(percent=True),
+    _Layout(bars=4),
     _Layout(),
+    _Layout(mark=False),
 )
 
 
@@ -84,23 +88,23 @@ def _columns(rows: tuple[Row, ...], width: int, unicode: bool) -> list[_Column]:
 
 def _beside_names(rows: tuple[Row, ...], layout: _Layout, unicode: bool) -> Iterator[_Column]:
     if layout.operator:
-        size = _width("operator", rows, lambda row: row.operator)
+        size = _width("operator", rows, _WIDEST_OPERATOR, lambda row: row.operator)
         yield _Column("operator", size, lambda row: Span(row.operator, Style.QUIET))
     if layout.output:
-        yield _Column(
-            "output", _width("output", rows, lambda row: row.output), lambda row: Span(row.output, Style.QUIET)
-        )
+        size = _width("output", rows, layout.output, lambda row: row.output)
+        yield _Column("output", size, lambda row: Span(row.output, Style.QUIET))
     yield from _counted("parameters", lambda row: row.parameters, rows, layout, (Style.PARAMETERS, unicode))
     yield from _counted("MACs", lambda row: row.macs, rows, layout, (Style.MACS, unicode))
     if layout.alive:
-        mark = f"{'◀' if unicode else '<'} peak"
-        size = _width("alive", rows, lambda row: row.alive.short)
+        size = _width("alive", rows, _NAME, lambda row: row.alive.short)
         yield _Column("alive", -size, lambda row: Span(row.alive.short, Style.PEAK if row.is_peak else Style.PLAIN))
+    if layout.mark:
+        mark = f"{'◀' if unicode else '<'} peak"
         yield _Column("", len(mark), lambda row: Span(mark if row.is_peak else "", Style.PEAK))
 
 
-def _width(title: str, rows: tuple[Row, ...], of: Callable[[Row], str]) -> int:
-    return max(len(title), min(_WIDEST_TEXT, max(cells(of(row)) for row in rows)))
+def _width(title: str, rows: tuple[Row, ...], widest: int, of: Callable[[Row], str]) -> int:
+    return max(len(title), min(widest, max(cells(of(row)) for row in rows)))
 
 
 def _counted(

@@ -74,9 +74,9 @@ def _sizes(facts: NetworkFacts) -> Iterator[Headline]:
 
 def _computation(report: Report) -> Iterator[Headline]:
     facts = report.facts
-    without = f" ({missing(facts)})" if facts.uncounted else ""
+    without = f"{missing(facts)}; " if facts.uncounted else ""
     yield _count(
-        "MACs", facts.macs, f"multiply-accumulates of contractions, padded taps included{without}", facts.exact
+        "MACs", facts.macs, f"{without}multiply-accumulates of contractions, padded taps included", facts.exact
     )
     others = sum(facts.work) - facts.work.macs
     beside = f"; {lower_bound(exact(others), facts.work_exact)} other operations stand beside them"

@@ -192,7 +192,9 @@ def _elide(shown: Sequence[Visible], total: Sums, rows: int) -> list[Visible]:
             break
     page: list[Visible] = []
     for before, after in zip([-1, *kept], [*kept, len(shown)], strict=True):
-        if after - before > 1:
+        if after - before == 2:
+            page.append(shown[after - 1])  # one row takes no more room than the row that says it is missing
+        elif after - before > 2:
             page.append(_rest(shown[before + 1 : after]))
         if after < len(shown):
             page.append(shown[after])

@@ -105,7 +105,8 @@ def _alive(sums: Sums, report: Report) -> Quantity:
 def _total(report: Report) -> Row:
     facts, peak = report.facts, report.memory.peak_bytes.get(LIVE)
     macs = Quantity(lower_bound(exact(facts.macs), facts.exact), lower_bound(short(facts.macs), facts.exact))
-    parameters = Quantity(exact(facts.deployed_parameters), short(facts.deployed_parameters))
+    held = facts.deployed_parameters
+    parameters = Quantity(lower_bound(exact(held), facts.exact), lower_bound(short(held), facts.exact))
     alive = _NOTHING if peak is None else Quantity(f"{exact(peak)} B", decimal_bytes(peak))
     return Row(0, "total", "total", "", "", parameters, macs, alive, is_peak=False)
 
