@@ -6,11 +6,12 @@ Front ends, network files and calculators all build through it, so a rule is app
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from .dtypes import DTYPES, DType
 from .errors import GraphError
 from .graph import UNKNOWN, Attribute, Body, Graph, Node, Role, Shape, Tensor, TensorType
-from .operators.record import REQUIRED, Call, Op
+from .operators.record import REQUIRED, Call, Op, Operand, parse_operands
 from .operators.table import OPERATORS
 
 __all__ = ["Builder"]
@@ -124,7 +125,7 @@ class Builder:
 
     def _call(self, op: Op, name: str, pairs: tuple[tuple[str, str], ...], given: Mapping[str, Attribute]) -> Call:
         operands: dict[str, tuple[TensorType, ...]] = {}
-        slots = {slot.name: slot for slot in op.slots}
+        slots = _slots(op.operands)
         for operand, tensor_id in pairs:
             if operand not in slots:
                 raise GraphError(f"{op.name} has no operand {operand!r}", where=name)
@@ -134,7 +135,7 @@ class Builder:
             if operand in operands and not slots[operand].variadic:
                 raise GraphError(f"{op.name} takes one operand {operand}", where=name)
             operands[operand] = (*operands.get(operand, ()), tensor.type or _UNKNOWN_TYPE)
-        for slot in op.slots:
+        for slot in slots.values():
             if slot.name not in operands and not slot.optional and not slot.variadic:
                 raise GraphError(f"{op.name} lacks its operand {slot.name}", where=name)
         return Call(operands, _complete(op, name, given))
@@ -142,11 +143,12 @@ class Builder:
     def _infer(
         self, op: Op, call: Call, pairs: tuple[tuple[str, str], ...], declared: Sequence[TensorType | None]
     ) -> tuple[TensorType | DType, ...]:
-        unknown = [tensor for _, tensor in pairs if self.tensors[tensor].shape is None]
-        if unknown:
+        if any(self.tensors[tensor].shape is None for _, tensor in pairs):
             dtype = self.tensors[pairs[0][1]].dtype
             return tuple(known if known is not None else dtype for known in declared or (None,))
         results = op.infer(call)
+        if not any(declared):
+            return results
         return tuple(
             known if isinstance(result, DType) and known is not None else result
             for result, known in zip(results, (*declared, *([None] * len(results))), strict=False)
@@ -164,6 +166,11 @@ class Builder:
 
 
 _UNKNOWN_TYPE = TensorType((), DTYPES["opaque"])
+
+
+@cache
+def _slots(operands: str) -> dict[str, Operand]:
+    return {slot.name: slot for slot in parse_operands(operands)}
 
 
 def _complete(op: Op, name: str, given: Mapping[str, Attribute]) -> dict[str, Attribute]:

@@ -7,13 +7,76 @@ from typing import Any
 
 from weighbridge.errors import BadModel
 
-__all__ = ["attributes_of"]
+__all__ = ["KINDS", "attributes_of", "check_kinds"]
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = range(1, 9)
 _FIELDS = ("f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs", "sparse_tensor")
 """The field that holds the value, by AttributeProto.AttributeType less one."""
 _REPEATED = frozenset({_FLOATS, _INTS})
 _BY_PRESENCE = ("ints", "floats", "strings", "tensors", "graphs")
+
+KINDS: Mapping[str, str] = {
+    name: kind
+    for kind, names in {
+        "a whole number": "align_corners allowzero antialias axis batch_axis batch_dims block_size blocksize broadcast"
+        " ceil_mode center_point_box chunk_size count_include_pad detect_negative detect_positive dtype end"
+        " exclude_outside exclusive fmod group hidden_size ignore_index input_forget interleaved inverse"
+        " is_case_sensitive is_causal is_test k keepdims kv_num_heads largest layout left_window_size"
+        " linear_before_reset max_gram_length max_skip_count maxsplit min_gram_length new_axis noop_with_empty_axes"
+        " num_groups num_heads num_outputs num_scan_inputs offset_group onesided output_datatype output_dtype"
+        " output_height output_sequence output_width periodic precision q_num_heads qk_matmul_output_mode reverse"
+        " right_window_size rotary_embedding_dim sample_size sampling_ratio saturate select_last_index size"
+        " softmax_precision sorted spatial start stash_type storage_order time_axis to training_mode transA transB upper"
+        " value_int",
+        "a number": "alpha beta bias clip cubic_coeff_a epsilon extrapolation_value gamma height_scale high lambd low"
+        " max mean min momentum p ratio scale seed softcap spatial_scale value_float width_scale",
+        "text": "activation approximate auto_pad case_change_action coordinate_transformation_mode delimiter direction"
+        " equation keep_aspect_ratio_policy locale mode nearest_mode padding_mode pattern pixel_format reduction"
+        " round_mode update_rule value_string",
+        "whole numbers": "axes consumed_inputs dilations directions ends kernel_shape ngram_counts ngram_indexes"
+        " output_padding output_shape paddings pads perm pool_int64s pooled_shape scan_input_axes"
+        " scan_input_directions scan_output_axes scan_output_directions shape split starts strides value_ints",
+        "numbers": "activation_alpha activation_beta scales value_floats weights",
+        "texts": "activations pool_strings stopwords value_strings",
+        "a graph": "body else_branch then_branch",
+        "a sparse tensor": "sparse_value",
+    }.items()
+    for name in names.split()
+}
+"""What an attribute of this name is, in every operator of ONNX's default domain from version 6 on.
+
+``value`` is not here: a tensor in Constant and ConstantOfShape, a number in Pad.
+"""
+_SHOWN = {
+    "TensorProto": "a tensor",
+    "SparseTensorProto": "a sparse tensor",
+    "GraphProto": "a graph",
+    "TypeProto": "a type",
+}
+
+
+def check_kinds(operator: str, attributes: Mapping[str, Any]) -> None:
+    """Raises ``BadModel`` for an attribute of ONNX's own operators that holds something else than its name says."""
+    for name, value in attributes.items():
+        wanted, found = KINDS.get(name), _kind(value)
+        if name == "value":
+            wanted = "a tensor" if operator.startswith("Constant") else "a number"
+        if wanted is not None and wanted != found and value != () and (wanted, found) not in _ALSO:
+            hint = "the file is damaged: export it again"
+            raise BadModel(f"the attribute {name!r} of {operator} is {found}, not {wanted}", hint=hint)
+
+
+_ALSO = frozenset({("a number", "a whole number"), ("numbers", "whole numbers")})
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"{_kind(value[0]).removeprefix('a ')}s" if value else "empty"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, float):
+        return "a number"
+    return "a whole number" if isinstance(value, int) else _SHOWN.get(type(value).__name__, "of another type")
 
 
 def attributes_of(protos: Iterable[Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:

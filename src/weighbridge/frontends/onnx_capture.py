@@ -16,7 +16,7 @@ from weighbridge.errors import BadModel
 from weighbridge.frontends import onnx_control
 from weighbridge.frontends.foreign import Foreign, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
-from weighbridge.frontends.onnx_attributes import attributes_of
+from weighbridge.frontends.onnx_attributes import attributes_of, check_kinds
 from weighbridge.frontends.onnx_model import OnnxModel
 from weighbridge.frontends.onnx_names import scope_of
 from weighbridge.frontends.onnx_scope import Names, Record, Scope, graphs_of, in_order, records_of, stored_elements
@@ -109,6 +109,8 @@ class Capture:
         inputs = tuple([scope.find(one, name) if one else "" for one in record.inputs])
         self.read.update(inputs)
         attributes = attributes_of(record.attributes, scope.given)
+        if record.domain == "":
+            self._check_attributes(name, record.op, attributes)
         call = self._call(scope, record, name, inputs, attributes)
         function = self.functions.get((record.domain, record.op))
         if function is not None:
@@ -117,6 +119,12 @@ class Capture:
             _SPECIAL[record.op](self, scope, call, record)
         else:
             self.translate(scope, call, record)
+
+    def _check_attributes(self, name: str, op: str, attributes: Mapping[str, Any]) -> None:
+        try:
+            check_kinds(op, attributes)
+        except BadModel as error:
+            raise error.at(name) from None
 
     def _count_expanded(self, where: str) -> None:
         self.expanded += 1
@@ -220,24 +228,23 @@ class Capture:
 
     def stated(self, scope: Scope, name: str) -> Declared | None:
         """The type that the file states for a tensor."""
-        proto = scope.declared.get(name)
-        return None if proto is None else declared_type(proto, name)
+        found = scope.stated.get(name)
+        if found is None and name in scope.declared:
+            found = scope.stated[name] = declared_type(scope.declared[name], name)
+        return found
 
     def declared(self, scope: Scope, record: Record) -> Sequence[TensorType | None]:
         """Stated types of a node's results where they can be trusted: not once the user changed a size that the file fixes."""
-        return [one if isinstance(one, TensorType) else None for one in self.result_types(scope, record)]
+        if not self.trusts_shapes:
+            return ()
+        stated = [self.stated(scope, name) for name in record.outputs]
+        return [None if one is None else one.type(self.symbols) for one in stated]
 
     def result_types(self, scope: Scope, record: Record) -> list[TensorType | DType | None]:
         """Stated types of a node's results, or the element type alone where the shape is not known."""
-        types: list[TensorType | DType | None] = []
-        for name in record.outputs:
-            stated = self.stated(scope, name) if name else None
-            if stated is None:
-                types.append(None)
-                continue
-            whole = stated.type(self.symbols) if self.trusts_shapes else None
-            types.append(whole or stated.dtype)
-        return types
+        stated = [self.stated(scope, name) for name in record.outputs]
+        whole = self.declared(scope, record) or [None] * len(stated)
+        return [None if one is None else known or one.dtype for one, known in zip(stated, whole, strict=True)]
 
     def check(self, scope: Scope, record: Record, made: Sequence[str]) -> None:
         """Compare our shapes with those that the file states."""

@@ -15,10 +15,11 @@ reshapes, scales the tensor once, before inference), it reaches what that node's
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from functools import cache
 from typing import Final, cast
 
 from weighbridge.graph import Node, Role, Tensor
-from weighbridge.operators.record import Op
+from weighbridge.operators.record import Op, parse_operands
 
 __all__ = ["assign_roles"]
 
@@ -54,13 +55,18 @@ def _collect(
                 uses.setdefault(tensor, set()).add("data")
             _collect(body.graph.nodes, uses, static, operators)
         op = operators.get(node.operator)
-        slots = {} if op is None else {slot.name: slot.use for slot in op.slots}
+        slots = {} if op is None else _uses(op.operands)
         reached = {"data"}
         if op is not None and static.issuperset(node.outputs):
             reached = set().union(*(uses.get(tensor, ()) for tensor in node.outputs))
         for operand, tensor in node.operands:
             use = slots.get(operand, "data")
             uses.setdefault(tensor, set()).update(reached if use == "data" else (use,))
+
+
+@cache
+def _uses(operands: str) -> dict[str, str]:
+    return {slot.name: slot.use for slot in parse_operands(operands)}
 
 
 def _assign(

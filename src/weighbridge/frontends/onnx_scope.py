@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel
+from weighbridge.frontends.onnx_types import Declared
 from weighbridge.graph import Tensor
 
 __all__ = ["Frame", "Names", "Record", "Scope", "graphs_of", "in_order", "records_of", "stored_elements"]
@@ -184,7 +185,8 @@ class Scope:
     """What names mean while a list of nodes is read.
 
     ``parent`` is the scope around a body, from which it may take names (a function has none); ``given`` are the attributes
-    that the caller of a function passed, ``path`` is what node names inside get in front.
+    that the caller of a function passed, ``path`` is what node names inside get in front.  ``declared`` are the types that
+    the file states, as messages; ``stated`` those of them that were asked for.
     """
 
     def __init__(
@@ -207,6 +209,7 @@ class Scope:
         self.module = module
         self.names: dict[str, str] = {}
         self.declared: dict[str, Any] = {}
+        self.stated: dict[str, Declared] = {}
 
     def find(self, name: str, where: str) -> str:
         """The id of the tensor called ``name``, made visible in this frame.  Raises ``BadModel`` where there is none."""
