@@ -36,11 +36,8 @@ def main() -> int:
 def faults_of(packed: set[str]) -> list[str]:
     """Files of the package that the wheel lacks, and files that it should not have."""
     source = ROOT / "src"
-    wanted = {
-        str(path.relative_to(source))
-        for path in source.rglob("*")
-        if path.is_file() and path.suffix != ".pyc" and "egg-info" not in str(path)
-    }
+    files = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
+    wanted = {str(path) for path in files if not any(part.startswith((".", "__pycache__")) for part in path.parts)}
     lacking = [f"lacks {name}" for name in sorted(wanted - packed)]
     extra = [f"holds {name}" for name in sorted(packed - wanted) if ".dist-info/" not in name]
     licence = [] if any(name.endswith("licenses/LICENSE") for name in packed) else ["lacks the licence"]

@@ -140,9 +140,9 @@ def test_one_fault(tmp_path: Path, change: tuple[str, str], path: str, what: str
     ("content", "what"),
     [
         (b"\xff\xfe\x00", "not UTF-8"),
-        (b"name = ", "no TOML"),
-        (b"x = " + b"[" * 5000, "no TOML"),
-        (b"x = " + b"9" * 5000, "no TOML"),
+        (b"name = ", "not TOML"),
+        (b"x = " + b"[" * 5000, "not TOML"),
+        (b"x = " + b"9" * 5000, "not TOML"),
         (b"#" * (1 << 20) + b"#", "larger than 1 MiB"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,12 +13,12 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from weighbridge.devices.device import ACTIVATIONS, PRECISIONS, WEIGHTS, Device, Figure, Memory, Peak
 from weighbridge.errors import BadSpec
+from weighbridge.handwritten import MAX_FILE_BYTES, parse_toml
 
 __all__ = ["read_device"]
 
 Hook = Callable[[object, object], object]
 
-_LARGEST_FILE_BYTES = 1 << 20
 _LARGEST_FIGURE = 10**24
 _FIGURE = '{ value = 1000, source = "where it stands" }'
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -46,21 +45,13 @@ def read_device(path: Path) -> Device:
 def _parse(path: Path) -> Mapping[str, object]:
     try:
         with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         hint = "give the path of a device file, or the name of a device of the catalogue"
         raise BadSpec(
             f"the device file cannot be read: {error.strerror or error}", where=str(path), hint=hint
         ) from None
-    if len(content) > _LARGEST_FILE_BYTES:
-        raise BadSpec("this is no device file: it is larger than 1 MiB", where=str(path))
-    try:
-        return tomllib.loads(content.decode())
-    except UnicodeDecodeError:
-        raise BadSpec("this is no device file: it is not UTF-8 text", where=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        what = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a number or a nesting beyond all sense"
-        raise BadSpec(f"this is no TOML: {what}", where=str(path)) from None
+    return parse_toml(content, str(path), "a device file")
 
 
 def _text(value: object, _: object) -> str:
