@@ -49,11 +49,9 @@ def shapes(proto: Any) -> dict[str, tuple[int, ...]]:
             continue
         if not kind.HasField("shape"):
             found[value.name] = (1, 3, 8, 8)
-        elif any(dimension.WhichOneof("value") != "dim_value" for dimension in kind.shape.dim):
+        elif any(dimension.dim_value <= 0 for dimension in kind.shape.dim):
             found[value.name] = tuple(
-                dimension.dim_value
-                if dimension.WhichOneof("value") == "dim_value"
-                else 2 + len(dimension.dim_param) % 3
+                dimension.dim_value if dimension.dim_value > 0 else 2 + len(dimension.dim_param) % 3
                 for dimension in kind.shape.dim
             )
     return found
