@@ -124,6 +124,8 @@ def test_all_faults_come_at_once_each_with_its_path(tmp_path: Path) -> None:
         ((", verified = false", ", verified = 0"), "$.peaks[0].ops_per_s.verified", "true or false"),
         ((', source = "data sheet, page 1"', ""), "$.memories[0].bytes.source", "missing"),
         (('name = "RAM"', 'name = "RAM"\nkind = "fast"'), "$.memories[0]", "has no key 'kind'"),
+        (('"My board"', '"My \\u001b[31m board"'), "$.title", "printable"),
+        (('source = "data sheet, page 1"', 'source = "one\\ntwo"'), "$.memories[0].bytes.source", "printable"),
         (("[[peaks]]", "[peaks]"), "$.peaks", "a list of tables"),
         (('"weights", "activations"', '"weights", "weights"'), "$.memories[0]", "holds the weights"),
     ],

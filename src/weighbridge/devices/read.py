@@ -57,6 +57,8 @@ def _parse(path: Path) -> Mapping[str, object]:
 def _text(value: object, _: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"must be text, not {_shown(value)}")
+    if not value.isprintable():
+        raise ValueError(f"must be one line of printable text, not {_shown(value)}")
     return value
 
 
