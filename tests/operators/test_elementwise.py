@@ -168,28 +168,30 @@ def test_which_producers_a_function_is_fused_into():
     assert {op.name for op in OPERATORS.values() if op.fuses and op.kind in mine} == {"add", "sum", "concat"}
 
 
-def accumulate(step, row, value):
-    for x in row:
+def accumulate(step, row):
+    """From the first value on."""
+    value, *rest = row
+    for x in rest:
         value = step(value, x)
     return value
 
 
 def log_sum_exp(t, row):
-    largest = accumulate(t.maximum, row, -math.inf)
+    largest = accumulate(t.maximum, row)
     raised = [t.special(math.exp, t.sub(x, largest)) for x in row]
-    return t.add(largest, t.special(math.log, accumulate(t.add, raised, 0.0)))
+    return t.add(largest, t.special(math.log, accumulate(t.add, raised)))
 
 
 REDUCTIONS = {
-    "reduce_sum": lambda t, row: accumulate(t.add, row, 0.0),
-    "reduce_mean": lambda t, row: t.div(accumulate(t.add, row, 0.0), len(row)),
-    "reduce_max": lambda t, row: accumulate(t.maximum, row, -math.inf),
-    "reduce_min": lambda t, row: accumulate(t.minimum, row, math.inf),
-    "reduce_prod": lambda t, row: accumulate(t.mul, row, 1.0),
-    "reduce_l1": lambda t, row: accumulate(t.add, [t.maximum(x, -x) for x in row], 0.0),
-    "reduce_l2": lambda t, row: t.special(math.sqrt, accumulate(t.add, [t.mul(x, x) for x in row], 0.0)),
-    "reduce_sum_square": lambda t, row: accumulate(t.add, [t.mul(x, x) for x in row], 0.0),
-    "reduce_log_sum": lambda t, row: t.special(math.log, accumulate(t.add, row, 0.0)),
+    "reduce_sum": lambda t, row: accumulate(t.add, row),
+    "reduce_mean": lambda t, row: t.div(accumulate(t.add, row), len(row)),
+    "reduce_max": lambda t, row: accumulate(t.maximum, row),
+    "reduce_min": lambda t, row: accumulate(t.minimum, row),
+    "reduce_prod": lambda t, row: accumulate(t.mul, row),
+    "reduce_l1": lambda t, row: accumulate(t.add, [t.maximum(x, -x) for x in row]),
+    "reduce_l2": lambda t, row: t.special(math.sqrt, accumulate(t.add, [t.mul(x, x) for x in row])),
+    "reduce_sum_square": lambda t, row: accumulate(t.add, [t.mul(x, x) for x in row]),
+    "reduce_log_sum": lambda t, row: t.special(math.log, accumulate(t.add, row)),
     "reduce_log_sum_exp": log_sum_exp,
 }
 
@@ -223,13 +225,13 @@ def test_positions_of_extremes(shape, data, keep):
         wanted = function(np.zeros(shape), axis=axis, keepdims=keep)
         found = call(name, {"axis": axis, "keep_dims": keep}, x=shape)
         assert found.outputs == (typed(wanted.shape, "int64"),)
-        assert work_of(name, found) == Work(compare=math.prod(shape))
+        assert work_of(name, found) == Work(compare=math.prod(shape) - wanted.size)
 
 
 def test_running_sums_and_products():
     x = np.ones((2, 3))
     assert shape_of(call("cumsum", {"axis": 1}, x=x.shape)) == np.cumsum(x, 1).shape
-    assert work_of("cumsum", call("cumsum", {"axis": 1}, x=x.shape)) == Work(add=6)
-    assert work_of("cumprod", call("cumprod", {"axis": -1}, x=x.shape)) == Work(mul=6)
+    assert work_of("cumsum", call("cumsum", {"axis": 1}, x=x.shape)) == Work(add=4)
+    assert work_of("cumprod", call("cumprod", {"axis": 0}, x=x.shape)) == Work(mul=3)
     with pytest.raises(GraphError):
         call("cumsum", {"axis": 2}, x=x.shape)

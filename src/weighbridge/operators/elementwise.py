@@ -15,7 +15,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
-from .rules import dtype_of, each, same
+from .rules import dtype_of, each, in_words, same
 from .shapes import broadcast
 
 __all__ = ["ELEMENTWISE_OPERATORS"]
@@ -54,6 +54,7 @@ def _prelu(call: Call) -> tuple[TensorType, ...]:
 
 
 def _clip_by_tensor_work(call: Call) -> Work:
+    """1 compare an element and bound that is there."""
     bounds = sum(call.has(name) for name in ("low", "high"))
     return Work(compare=bounds).times(call.outputs[0].elements)
 
@@ -73,10 +74,12 @@ def _for_each_pair(**kinds: int) -> Callable[[Call], Work]:
     def work(call: Call) -> Work:
         return unit.times((len(call.all("xs")) - 1) * call.outputs[0].elements)
 
+    work.__doc__ = f"{in_words(unit)} an element for every operand but the first."
     return work
 
 
 def _mean_work(call: Call) -> Work:
+    """1 div an element, and 1 add for every operand but the first."""
     elements = call.outputs[0].elements
     return Work(add=(len(call.all("xs")) - 1) * elements, div=elements)
 

@@ -82,6 +82,7 @@ _COMBINED: Final = {
 
 
 def _scatter_work(call: Call) -> Work:
+    """1 add, 1 mul or 1 compare an update that is combined with what is there."""
     unit = _COMBINED.get(call.text("reduction"))
     if unit is None:
         raise GraphError(f"a scatter has no reduction {call['reduction']!r}")

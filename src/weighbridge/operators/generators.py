@@ -72,7 +72,7 @@ def _multinomial(call: Call) -> tuple[TensorType, ...]:
 
 
 def _multinomial_work(call: Call) -> Work:
-    """Probabilities summed up once (1 special, 1 add a class); a draw is 1 special, and a comparison with every class."""
+    """1 add, 1 special a class (probabilities summed up once); 1 special a draw, and 1 compare with every class."""
     classes, draws = call.x.elements, call.outputs[0].elements
     return Work(add=classes, special=classes + draws, compare=draws * call.x.shape[1])
 

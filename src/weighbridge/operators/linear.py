@@ -83,6 +83,7 @@ def _infer_linear(call: Call) -> tuple[TensorType, ...]:
 
 
 def _linear_loops(call: Call) -> tuple[Loops, ...]:
+    """Each value of the result is a sum of as many products as x has features."""
     return _loops(_linear_product(call))
 
 
@@ -91,6 +92,7 @@ def _infer_matmul(call: Call) -> tuple[TensorType, ...]:
 
 
 def _matmul_loops(call: Call) -> tuple[Loops, ...]:
+    """Each value of the result is a sum of as many products as a row of x has values."""
     return _loops(_matmul_product(call))
 
 

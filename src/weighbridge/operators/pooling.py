@@ -114,9 +114,8 @@ _Taps = Callable[[Call], tuple[int, int]]
 
 
 def _max_work(taps: _Taps) -> Callable[[Call], Work]:
-    """One comparison less than there are values in a window."""
-
     def work(call: Call) -> Work:
+        """1 compare between two values of a window."""
         results, values = taps(call)
         return Work(compare=values - results)
 
@@ -124,9 +123,8 @@ def _max_work(taps: _Taps) -> Callable[[Call], Work]:
 
 
 def _average_work(taps: _Taps) -> Callable[[Call], Work]:
-    """The sum of a window, and one division for every result."""
-
     def work(call: Call) -> Work:
+        """1 add between two values of a window, 1 div a result."""
         results, values = taps(call)
         return Work(add=values - results, div=results)
 
@@ -134,9 +132,11 @@ def _average_work(taps: _Taps) -> Callable[[Call], Work]:
 
 
 def _norm_work(taps: _Taps) -> Callable[[Call], Work]:
-    """The p-th root of the sum of |x|^p: for p = 1 comparisons alone, for p = 2 squares and a root, else powers and a root."""
-
     def work(call: Call) -> Work:
+        """1 add between two values of a window; a value 1 mul (p = 2), 1 compare (p = 1), else 1 compare and 1 special for |x|^p.
+
+        The p-th root is 1 special a result, unless p is 1.
+        """
         results, values = taps(call)
         add, p = values - results, number(call, "p")
         if p == 1:

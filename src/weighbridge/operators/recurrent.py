@@ -139,13 +139,22 @@ _OPERANDS: Final = "x w:weight r:weight b:bias? sequence_lengths:control? initia
 
 def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
     attributes: dict[str, Attribute] = {"batch_first": False, "activations": (), "clip": 0.0, "outputs": ("y",)}
+
+    def work(call: Call) -> Work:
+        """A hidden value and step: 1 add to join the two products, 2 for biases; what the gates' functions and their products take."""
+        return _pointwise(cell, call)
+
+    def loops(call: Call) -> tuple[Loops, ...]:
+        """Two products a direction: gates x hidden by features over all steps, and gates x hidden by hidden."""
+        return _products(cell, call)
+
     return Op(
         cell.name,
         Kind.CONTRACTION,
         operands,
         lambda call: _result(cell, call),
-        lambda call: _pointwise(cell, call),
-        loops=lambda call: _products(cell, call),
+        work,
+        loops=loops,
         attributes=attributes,
         summary=summary,
     )

@@ -1,7 +1,8 @@
 """Reductions over axes, running sums, and positions of extremes.
 
-The work of a reduction is stated for each element that goes in and for each that comes out.  Accumulators start from the
-neutral element: a sum of n values is n adds.  Extremes are 1 compare an element, absolute values 1 compare, a square 1 mul.
+The work of a reduction is stated between two elements (a sum of n values is n - 1 adds, as in a pool), for each element that
+goes in and for each result.  Extremes are 1 compare between two elements, absolute values 1 compare, a square 1 mul.  Columns
+are added to an image of zeros: 1 add an element.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Work
-from .rules import INT64, axes_of, sizes_of, when_known
+from .rules import INT64, axes_of, in_words, sizes_of, when_known
 from .shapes import axis_of, per_axis, window_output, window_padding
 
 __all__ = ["REDUCTION_OPERATORS"]
+
+_NONE: Final = Work()
 
 
 @when_known("axes")
@@ -36,11 +39,15 @@ def _extreme_position(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(call.x.shape[:axis] + kept + call.x.shape[axis + 1 :], INT64),)
 
 
-def _works(*, each_in: Work, each_out: Work | None = None) -> Callable[[Call], Work]:
-    def work(call: Call) -> Work:
-        done = each_in.times(call.x.elements)
-        return done if each_out is None else done.plus(each_out.times(call.outputs[0].elements))
+def _works(*, between: Work = _NONE, each_in: Work = _NONE, each_out: Work = _NONE) -> Callable[[Call], Work]:
+    """Work ``between`` n values is done n - 1 times for each result."""
 
+    def work(call: Call) -> Work:
+        read, made = call.x.elements, call.outputs[0].elements
+        return between.times(max(read - made, 0)).plus(each_in.times(read)).plus(each_out.times(made))
+
+    parts = ((between, "between two elements"), (each_in, "an element"), (each_out, "a result"))
+    work.__doc__ = "; ".join(f"{in_words(unit)} {where}" for unit, where in parts if unit != _NONE) + "."
     return work
 
 
@@ -48,6 +55,17 @@ def _works(*, each_in: Work, each_out: Work | None = None) -> Callable[[Call], W
 def _running(call: Call) -> tuple[TensorType, ...]:
     axis_of(call.integer("axis"), len(call.x.shape))
     return (call.x,)
+
+
+def _running_work(kind: str) -> Callable[[Call], Work]:
+    def work(call: Call) -> Work:
+        axis = axis_of(call.integer("axis"), len(call.x.shape))
+        size = call.x.shape[axis]
+        rows = call.x.elements // size if size else 0
+        return Work(**{kind: call.x.elements - rows})
+
+    work.__doc__ = f"1 {kind} between two elements."
+    return work
 
 
 def _col2im(call: Call) -> tuple[TensorType, ...]:
@@ -69,28 +87,36 @@ def _col2im(call: Call) -> tuple[TensorType, ...]:
 _AXES: Final[dict[str, Attribute]] = {"axes": "all", "keep_dims": True}
 
 
-def _reduction(name: str, summary: str, each_in: Work, each_out: Work | None = None) -> Op:
-    work = _works(each_in=each_in, each_out=each_out)
+def _reduction(name: str, summary: str, work: Callable[[Call], Work]) -> Op:
     return Op(name, Kind.REDUCTION, "x axes:control?", _reduce, work, attributes=_AXES, summary=summary)
 
 
 _POSITION: Final[dict[str, Attribute]] = {"axis": 0, "keep_dims": True}
+_SUM: Final = Work(add=1)
+_ROOT_OR_LOG: Final = Work(special=1)
 
 REDUCTION_OPERATORS: Final = (
-    _reduction("reduce_sum", "sum", Work(add=1)),
-    _reduction("reduce_mean", "mean: 1 div an output", Work(add=1), Work(div=1)),
-    _reduction("reduce_max", "largest", Work(compare=1)),
-    _reduction("reduce_min", "smallest", Work(compare=1)),
-    _reduction("reduce_prod", "product", Work(mul=1)),
-    _reduction("reduce_l1", "sum of absolute values", Work(add=1, compare=1)),
-    _reduction("reduce_l2", "root of the sum of squares", Work(add=1, mul=1), Work(special=1)),
-    _reduction("reduce_sum_square", "sum of squares", Work(add=1, mul=1)),
-    _reduction("reduce_log_sum", "log of the sum", Work(add=1), Work(special=1)),
+    _reduction("reduce_sum", "sum", _works(between=_SUM)),
+    _reduction("reduce_mean", "mean", _works(between=_SUM, each_out=Work(div=1))),
+    _reduction("reduce_max", "largest", _works(between=Work(compare=1))),
+    _reduction("reduce_min", "smallest", _works(between=Work(compare=1))),
+    _reduction("reduce_prod", "product", _works(between=Work(mul=1))),
+    _reduction("reduce_l1", "sum of absolute values", _works(between=_SUM, each_in=Work(compare=1))),
+    _reduction(
+        "reduce_l2",
+        "root of the sum of squares",
+        _works(between=_SUM, each_in=Work(mul=1), each_out=_ROOT_OR_LOG),
+    ),
+    _reduction("reduce_sum_square", "sum of squares", _works(between=_SUM, each_in=Work(mul=1))),
+    _reduction("reduce_log_sum", "log of the sum", _works(between=_SUM, each_out=_ROOT_OR_LOG)),
     _reduction(
         "reduce_log_sum_exp",
         "log of the sum of exp(x - largest), plus the largest",
-        Work(add=2, compare=1, special=1),
-        Work(add=1, special=1),
+        _works(
+            between=Work(add=1, compare=1),
+            each_in=Work(add=1, special=1),
+            each_out=Work(add=1, special=1),
+        ),
     ),
     *(
         Op(
@@ -98,7 +124,7 @@ REDUCTION_OPERATORS: Final = (
             Kind.REDUCTION,
             "x",
             _extreme_position,
-            _works(each_in=Work(compare=1)),
+            _works(between=Work(compare=1)),
             attributes=_POSITION,
             summary=f"position of the {which} value along an axis",
         )
@@ -109,7 +135,7 @@ REDUCTION_OPERATORS: Final = (
         Kind.REDUCTION,
         "x axis:control?",
         _running,
-        _works(each_in=Work(add=1)),
+        _running_work("add"),
         attributes={"axis": REQUIRED},
         summary="running sum along an axis",
     ),
@@ -118,7 +144,7 @@ REDUCTION_OPERATORS: Final = (
         Kind.REDUCTION,
         "x axis:control?",
         _running,
-        _works(each_in=Work(mul=1)),
+        _running_work("mul"),
         attributes={"axis": REQUIRED},
         summary="running product along an axis",
     ),

@@ -17,6 +17,7 @@ __all__ = [
     "axes_of",
     "dtype_of",
     "each",
+    "in_words",
     "known",
     "number",
     "reads_nothing",
@@ -39,7 +40,13 @@ def each(**kinds: int) -> Callable[[Call], Work]:
     def work(call: Call) -> Work:
         return unit.times(call.outputs[0].elements)
 
+    work.__doc__ = f"{in_words(unit)} an element."
     return work
+
+
+def in_words(unit: Work) -> str:
+    """``1 add, 2 mul``: the kinds that there are."""
+    return ", ".join(f"{count} {kind}" for kind, count in unit._asdict().items() if count)
 
 
 def same(call: Call) -> tuple[TensorType, ...]:
@@ -128,9 +135,10 @@ def selects(name: str) -> Callable[[Call], Traffic]:
                 reads.append(one.dtype.bytes_of(min(wanted, one.elements)))
         return Traffic(_total(reads), _total([output.bytes for output in call.outputs]))
 
+    traffic.__doc__ = f"Of {name} no more is read than comes out."
     return traffic
 
 
 def reads_nothing(call: Call) -> Traffic:
-    """A traffic rule: only the outputs are written, as the operands matter by their shape alone."""
+    """Nothing is read: the operands matter by their shape alone."""
     return Traffic(0, _total([output.bytes for output in call.outputs]))

@@ -84,6 +84,7 @@ def _reach(mode: str) -> int:
 
 
 def _resize_work(call: Call) -> Work:
+    """Taps mul, taps - 1 add an element; nearest neighbours: none."""
     reach, taps = _reach(call.text("mode")), 1
     if not reach:
         return Work()
@@ -95,6 +96,7 @@ def _resize_work(call: Call) -> Work:
 
 
 def _resize_traffic(call: Call) -> Traffic:
+    """Nearest neighbours read no more of x than comes out."""
     return selects("x")(call) if call["mode"] == "nearest" else read_all_write_all(call)
 
 
@@ -109,7 +111,7 @@ def _affine_grid(call: Call) -> tuple[TensorType, ...]:
 
 
 def _affine_grid_work(call: Call) -> Work:
-    """Each coordinate is a sum of rank products and a constant."""
+    """As many mul and add a coordinate as there are spatial axes."""
     rank = call.theta.shape[1]
     return Work(add=rank, mul=rank).times(call.outputs[0].elements)
 
@@ -122,6 +124,7 @@ def _grid_sample(call: Call) -> tuple[TensorType, ...]:
 
 
 def _grid_sample_work(call: Call) -> Work:
+    """Taps mul, taps - 1 add an element; 1 mul, 1 add a coordinate of the grid."""
     taps = (2 * _reach(call.text("mode"))) ** (len(call.x.shape) - 2)
     positions = Work(add=1, mul=1).times(call.grid.elements)
     return positions.plus(Work(add=max(taps - 1, 0), mul=taps).times(call.outputs[0].elements))
@@ -143,7 +146,10 @@ def _roi_align(call: Call) -> tuple[TensorType, ...]:
 
 
 def _roi_align_work(call: Call) -> Work | None:
-    """Samples of 4 taps each: averaged by a sum and 1 div; largest by comparisons.  None where values decide how many."""
+    """4 mul, 3 add a sample; 1 add a sample and 1 div an element for the mean, 1 compare a sample for the largest.
+
+    Unknown where ``samples`` is 0, as values then decide how many there are.
+    """
     samples = call.integer("samples") ** 2
     if not samples:
         return None
@@ -160,7 +166,7 @@ def _max_roi_pool(call: Call) -> tuple[TensorType, ...]:
 
 
 def _depends_on_values(call: Call) -> None:
-    """How many elements lie in a region, and are compared, only the regions' corners tell."""
+    """Unknown: how many elements lie in a region, and are compared, only the regions' corners tell."""
 
 
 _MODE: Final[dict[str, Attribute]] = {"mode": "nearest"}

@@ -32,6 +32,7 @@ def _top_k(call: Call) -> tuple[TensorType | DType, ...]:
 
 
 def _top_k_work(call: Call) -> Work:
+    """At most 1 compare an element, and as many more as k - 1 has bits."""
     axis = axis_of(call.integer("axis"), len(call.x.shape))
     k = call.outputs[0].shape[axis]
     return Work(compare=call.x.elements * (1 + max(k - 1, 0).bit_length()) if k else 0)
@@ -42,6 +43,7 @@ def _non_zero(call: Call) -> tuple[DType, ...]:
 
 
 def _non_zero_work(call: Call) -> Work:
+    """1 compare an element."""
     return Work(compare=call.x.elements)
 
 
@@ -63,6 +65,7 @@ def _unique(call: Call) -> tuple[TensorType | DType, ...]:
 
 
 def _unique_work(call: Call) -> Work:
+    """At most 1 compare an element, and as many more as n - 1 has bits."""
     return Work(compare=call.x.elements * (1 + max(call.x.elements - 1, 0).bit_length()))
 
 

@@ -21,6 +21,7 @@ __all__ = ["VIEW_OPERATORS"]
 
 
 def _moves_nothing(call: Call) -> Traffic:
+    """Nothing moves."""
     return Traffic(0, 0)
 
 
