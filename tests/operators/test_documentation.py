@@ -1,0 +1,58 @@
+"""The generated page is the table's, and what costs nothing was looked at by a person."""
+
+from __future__ import annotations
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+from weighbridge.operators.record import Kind
+from weighbridge.operators.table import OPERATORS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+# Reviewed: each of these computes nothing.  A cast changes how a value is written; a lookup, a move or a view only where it
+# stands; constants and shapes are known before anything runs; sequences and text hold no arithmetic.
+FREE = {
+    *("reshape", "flatten", "squeeze", "unsqueeze"),
+    *("identity", "dropout"),
+    *("cast", "cast_like", "bit_cast"),
+    *("transpose", "concat", "split", "slice", "expand", "tile", "pad", "center_crop_pad"),
+    *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu"),
+    *("embedding", "gather", "gather_elements", "gather_nd", "tensor_scatter", "one_hot", "compress", "max_unpool"),
+    *("shape", "size", "constant_of_shape", "eye_like"),
+    *("sequence_construct", "sequence_empty", "sequence_at", "sequence_insert", "sequence_erase", "sequence_length"),
+    *("split_to_sequence", "concat_from_sequence", "optional", "optional_get_element", "optional_has_element"),
+    *("string_normalizer", "string_concat", "string_split", "regex_full_match"),
+}
+
+
+@pytest.fixture(scope="module")
+def generator():
+    spec = spec_from_file_location("generate_operators", DOCS / "generate_operators.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_up_to_date(generator):
+    shown = (DOCS / "operators.md").read_text(encoding="utf-8")
+    assert shown == generator.page(), "run python docs/generate_operators.py"
+
+
+def test_every_operator_has_its_row(generator):
+    rows = [line for line in generator.page().splitlines() if line.startswith("| **")]
+    assert len(rows) == len(OPERATORS)
+    assert set(generator.KINDS) == {value for name, value in vars(Kind).items() if name.isupper()} - {Kind.CONTROL}
+
+
+def test_the_free_operators_are_the_reviewed_ones():
+    assert {op.name for op in OPERATORS.values() if op.is_free} == FREE
+
+
+def test_every_record_says_what_it_is():
+    for op in OPERATORS.values():
+        assert op.summary, op.name
+        assert op.work.__doc__, op.name
+        assert (op.loops is None) == (op.kind != Kind.CONTRACTION), op.name
