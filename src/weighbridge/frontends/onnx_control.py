@@ -289,8 +289,10 @@ def _inner(scope: Scope, frame: Frame, call: Foreign) -> Scope:
 def _build(capture: Capture, scope: Scope, call: Foreign, graph: Any, types: Sequence[_Type]) -> _Built:
     """A subgraph as a graph of its own, its inputs of these types."""
     frame = Frame(Builder(f"{call.name}/{graph.name}" if graph.name else call.name), scope.frame)
-    inner, inputs = _inner(scope, frame, call), []
-    for formal, (shape, dtype) in zip(_formals(graph), types, strict=True):
+    inner, inputs, formals = _inner(scope, frame, call), [], _formals(graph)
+    if len(formals) != len(types):
+        raise BadModel(f"its body takes {len(formals)} tensors and is given {len(types)}", where=call.name)
+    for formal, (shape, dtype) in zip(formals, types, strict=True):
         inputs.append(frame.builder.input(capture.names.fresh(f"{inner.path}{formal.name}"), shape, dtype))
         inner.bind(formal.name, inputs[-1], call.name)
     capture.open(inner, graph)
