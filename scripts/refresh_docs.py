@@ -19,9 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.command_reference import reference  # noqa: E402
+from docs import generate_commands, generate_operators  # noqa: E402
 
-GENERATED: Mapping[Path, Callable[[], str]] = {ROOT / "docs" / "commands.md": reference}
+GENERATED: Mapping[Path, Callable[[], str]] = {
+    ROOT / "docs" / "commands.md": generate_commands.page,
+    ROOT / "docs" / "operators.md": generate_operators.page,
+}
 """Pages that are made from the code, and what makes them."""
 PAGES = tuple(dict.fromkeys((ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GENERATED)))
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.command_reference import reference
+from docs import generate_commands
 from scripts.refresh_docs import GENERATED, PAGES, refreshed, words
 from weighbridge.cli.app import app
 
@@ -47,7 +47,7 @@ def test_every_option_is_in_the_command_reference() -> None:
 
 
 def test_the_reference_explains_every_parameter() -> None:
-    rows = [line for line in reference().splitlines() if line.startswith("| `")]
+    rows = [line for line in generate_commands.page().splitlines() if line.startswith("| `")]
     assert len(rows) > 15
     for row in rows:
         assert len(row.replace("\\|", "").split("|")[2].strip()) > 10, row

@@ -136,7 +136,8 @@ class _Reads:
         """What an operator that reads only part of an operand takes from its stored ones, in their order."""
         call = _call(graph, node)
         total = op.traffic(call).read_bytes if call else None
-        running = [graph.tensors[tensor].bytes for tensor in node.inputs if tensor not in dict(kept)]
+        stored = dict(kept)
+        running = [graph.tensors[tensor].bytes for tensor in node.inputs if tensor not in stored]
         if total is None or any(size is None for size in running):
             self.exact = False
             return ()
@@ -150,15 +151,17 @@ class _Reads:
 
 def _call(graph: Graph, node: Node) -> Call | None:
     """The node as rules see it, or None where a shape is unknown."""
-    operands: dict[str, tuple[TensorType, ...]] = {}
+    operands: dict[str, list[TensorType]] = {}
     for name, tensor in node.operands:
         type_ = graph.tensors[tensor].type
         if type_ is None:
             return None
-        operands[name] = (*operands.get(name, ()), type_)
+        operands.setdefault(name, []).append(type_)
     outputs = [graph.tensors[tensor].type for tensor in node.outputs]
     known = tuple(type_ for type_ in outputs if type_ is not None)
-    return Call(operands, node.attributes, known) if len(known) == len(outputs) else None
+    if len(known) < len(outputs):
+        return None
+    return Call({name: tuple(types) for name, types in operands.items()}, node.attributes, known)
 
 
 def _precision(graph: Graph, operators: Mapping[str, Op], static: frozenset[str]) -> str | None:

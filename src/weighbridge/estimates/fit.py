@@ -57,7 +57,9 @@ def fit(demand: Demand, device: Device) -> Fit:
     for memory in device.memories:
         for figure in (memory.bytes, memory.reserved_bytes):
             if figure is not None and not figure.verified:
-                notes.append(f"{device.title}: the size of {memory.name} is not verified ({figure.note or figure.source})")
+                notes.append(
+                    f"{device.title}: the size of {memory.name} is not verified ({figure.note or figure.source})"
+                )
     verdicts = {region.verdict for region in regions}
     if DOES_NOT_FIT in verdicts:
         verdict = DOES_NOT_FIT

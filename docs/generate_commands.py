@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["reference"]
+__all__ = ["page"]
 
 _HEAD = """\
 # Commands
@@ -32,7 +32,7 @@ networks and devices.
 """
 
 
-def reference() -> str:
+def page() -> str:
     """The page as Markdown."""
     from weighbridge.cli.app import app
 
