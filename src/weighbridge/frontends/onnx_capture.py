@@ -291,9 +291,15 @@ def _domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
+def _result(call: Foreign, record: Record) -> str:
+    if not record.outputs:
+        raise BadModel(f"this {record.op} has no result", where=call.name, hint="the file is damaged: export it again")
+    return record.outputs[0]
+
+
 def _constant(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
     """Every form of Constant is a stored tensor."""
-    name = record.outputs[0]
+    name = _result(call, record)
     for key, value in call.attributes.items():
         if key == "value":
             capture.store(scope, name, value, "Constant")
@@ -327,7 +333,7 @@ def _constant_of_shape(capture: Capture, scope: Scope, call: Foreign, record: Re
         return
     value = call.get("value")
     dtype = DTYPES["float32"] if value is None else dtype_of(value.data_type)
-    stored = capture.place(scope, record.outputs[0], TensorType(tuple(map(int, sizes)), dtype), "ConstantOfShape")
+    stored = capture.place(scope, _result(call, record), TensorType(tuple(map(int, sizes)), dtype), "ConstantOfShape")
     call.outputs = (stored,)
     capture.values.make(call, scope.frame.builder.tensors)
 
@@ -338,11 +344,11 @@ def _shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> Non
     if kind is None or kind.dtype is OPAQUE:
         capture.translate(scope, call, record)
     elif record.op == "Size":
-        capture.hold(scope, record.outputs[0], Array("int64", (), (kind.elements,)), "Size")
+        capture.hold(scope, _result(call, record), Array("int64", (), (kind.elements,)), "Size")
     else:
         start, end = call.get("start", 0), call.get("end")
         shape = kind.shape[start:end]
-        capture.hold(scope, record.outputs[0], Array("int64", (len(shape),), shape), "Shape")
+        capture.hold(scope, _result(call, record), Array("int64", (len(shape),), shape), "Shape")
 
 
 _SPECIAL = {

@@ -123,23 +123,36 @@ def _look_through(proto: Any) -> Iterator[Any]:
     On the way it raises ``BadModel`` for names that are not UTF-8: protobuf hands those over as bytes.
     """
     pending = [proto.graph]
-    yield from _look_at("functions", (node for function in proto.functions for node in function.node), pending)
+    for function in proto.functions:
+        names = [function.name, function.domain, *function.input, *function.output, *function.attribute]
+        yield from _look_at(names, function.node, pending)
+        _check_names([entry.domain for entry in function.opset_import])
     while pending:
         graph = pending.pop()
-        yield from graph.initializer
-        yield from _parts(graph.sparse_initializer)
-        yield from _look_at(graph.name, graph.node, pending)
+        values = (*graph.input, *graph.output)
+        names = [graph.name, *(_dimension_names(values)), *(value.name for value in (*values, *graph.value_info))]
+        for tensor in (*graph.initializer, *_parts(graph.sparse_initializer)):
+            names.append(tensor.name)
+            yield tensor
+        yield from _look_at(names, graph.node, pending)
 
 
-def _look_at(graph_name: str, nodes: Iterable[Any], graphs: list[Any]) -> Iterator[Any]:
-    """The tensors in the attributes of ``nodes``; the graphs there are added to ``graphs``."""
-    names: list[Any] = []
+def _dimension_names(values: Iterable[Any]) -> Iterator[str]:
+    for value in values:
+        for dimension in value.type.tensor_type.shape.dim:
+            yield dimension.dim_param
+
+
+def _look_at(names: list[str], nodes: Iterable[Any], graphs: list[Any]) -> Iterator[Any]:
+    """The tensors in the attributes of ``nodes``; the graphs there are added to ``graphs``, the names to ``names``."""
     for node in nodes:
         names += node.input
         names += node.output
         names += (node.name, node.op_type, node.domain)
+        for entry in node.metadata_props:
+            names += (entry.key, entry.value)
         for attribute in node.attribute:
-            names.append(attribute.name)
+            names += (attribute.name, attribute.ref_attr_name)
             if attribute.type in _PLAIN:
                 continue
             if attribute.HasField("t"):
@@ -150,13 +163,15 @@ def _look_at(graph_name: str, nodes: Iterable[Any], graphs: list[Any]) -> Iterat
                 yield from attribute.tensors
                 yield from _parts((attribute.sparse_tensor, *attribute.sparse_tensors))
                 graphs += attribute.graphs
+    _check_names(names)
+
+
+def _check_names(names: list[str]) -> None:
     try:
         "".join(names)
     except TypeError:
-        culprit = next(name for name in names if isinstance(name, bytes))
-        raise BadModel(
-            f"the name {culprit[:40]!r} in it is not UTF-8 text", where=str(graph_name), hint=_DAMAGED
-        ) from None
+        for name in names:
+            _text(name)
 
 
 def _parts(sparse: Iterable[Any]) -> Iterator[Any]:
