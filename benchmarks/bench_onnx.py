@@ -1,0 +1,163 @@
+"""Whole processes side by side: ``weighbridge weigh`` against ``onnx.load`` and ``onnx.shape_inference.infer_shapes``.
+
+Every line is one process from its start to its end: wall-clock time and peak resident memory as the kernel reports them
+(``os.wait4``).  The programs of a comparison take turns, so that a busy minute of the machine meets all of them; medians
+are compared.  See benchmarks/README.md for how to set up a fair environment.
+
+    python benchmarks/bench_onnx.py [--repeats 7] [--folder DIR] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from onnx_models import MODELS, chain
+
+_INFER = "import sys, onnx; onnx.shape_inference.infer_shapes(onnx.load(sys.argv[1]))"
+_NODES = (5_000, 10_000, 20_000, 40_000)
+_QUIET = os.open(os.devnull, os.O_WRONLY)
+
+MAX_RATIO_TO_ONNX = 0.4
+MAX_MB = 80.0
+MAX_SECONDS_20000 = 3.0
+MAX_GROWTH = 2.4
+"""Twice the nodes may take this many times as long: twice, and the noise of a shared machine."""
+MAX_RATIO_TO_IMPORTS = 2.5
+
+
+class Run(NamedTuple):
+    seconds: float
+    megabytes: float
+
+
+class Check(NamedTuple):
+    what: str
+    value: float
+    limit: float
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.limit
+
+
+def measure(command: Sequence[str]) -> Run:
+    """One process from start to end."""
+    actions = [(os.POSIX_SPAWN_DUP2, _QUIET, 1)]
+    start = time.perf_counter()
+    process = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+    _, status, usage = os.wait4(process, 0)
+    seconds = time.perf_counter() - start
+    if status:
+        sys.exit(f"{' '.join(command)} ended with status {os.waitstatus_to_exitcode(status)}")
+    # Linux reports KiB, macOS bytes.
+    return Run(seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6)
+
+
+def side_by_side(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str, Run]:
+    """Medians of programs that take turns; the first round warms the disk cache and is not counted."""
+    runs: dict[str, list[Run]] = {name: [] for name in commands}
+    for turn in range(repeats + 1):
+        for name, command in commands.items():
+            run = measure(command)
+            if turn:
+                runs[name].append(run)
+    return {
+        name: Run(statistics.median(run.seconds for run in own), max(run.megabytes for run in own))
+        for name, own in runs.items()
+    }
+
+
+def _show(title: str, runs: Mapping[str, Run]) -> None:
+    print(f"\n{title}")
+    for name, run in runs.items():
+        print(f"  {name:<34}{run.seconds:8.3f} s {run.megabytes:8.1f} MB")
+
+
+def against_onnx(weigh: Sequence[str], folder: Path, repeats: int) -> list[Check]:
+    checks = []
+    for name, build in MODELS.items():
+        path = folder / f"{name}.onnx"
+        if not path.exists():
+            build(path)
+        commands = {
+            "weighbridge weigh": [*weigh, str(path)],
+            "onnx load + infer_shapes": [sys.executable, "-c", _INFER, str(path)],
+        }
+        runs = side_by_side(commands, repeats)
+        _show(f"{name}, {path.stat().st_size / 1e6:.0f} MB", runs)
+        ours, theirs = runs.values()
+        checks.append(Check(f"{name}: share of onnx's time", ours.seconds / theirs.seconds, MAX_RATIO_TO_ONNX))
+        checks.append(Check(f"{name}: MB of memory", ours.megabytes, MAX_MB))
+    return checks
+
+
+def growth(weigh: Sequence[str], folder: Path, repeats: int) -> list[Check]:
+    commands = {}
+    for nodes in _NODES:
+        path = folder / f"chain_{nodes}.onnx"
+        if not path.exists():
+            chain(path, nodes)
+        commands[f"{nodes:,} nodes"] = [*weigh, str(path)]
+    runs = side_by_side(commands, repeats)
+    _show("generated graphs", runs)
+    seconds = [run.seconds for run in runs.values()]
+    checks = [Check("20,000 nodes: seconds", seconds[_NODES.index(20_000)], MAX_SECONDS_20000)]
+    for nodes, shorter, longer in zip(_NODES[1:], seconds, seconds[1:], strict=False):
+        checks.append(Check(f"{nodes:,} nodes: times as long as half of them", longer / shorter, MAX_GROWTH))
+    return checks
+
+
+def start(weigh: Sequence[str], repeats: int) -> list[Check]:
+    commands = {
+        "weighbridge weigh alexnet": [*weigh, "alexnet"],
+        "import typer, rich.table": [sys.executable, "-c", "import typer, rich.table"],
+        "weighbridge --help": [weigh[0], "--help"],
+        "python -c pass": [sys.executable, "-c", "pass"],
+    }
+    runs = side_by_side(commands, 3 * repeats)
+    _show("start-up", runs)
+    ratio = runs["weighbridge weigh alexnet"].seconds / runs["import typer, rich.table"].seconds
+    return [Check("alexnet: times as long as import typer, rich.table", ratio, MAX_RATIO_TO_IMPORTS)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=7, help="processes of each kind (default 7)")
+    parser.add_argument(
+        "--folder", type=Path, help="where the models are kept between runs (default: a temporary folder)"
+    )
+    parser.add_argument("--json", type=Path, help="write the checks to this file")
+    options = parser.parse_args()
+    program = Path(sys.executable).with_name("weighbridge")
+    if not program.exists():
+        sys.exit(f"there is no {program}: install weighbridge[onnx] for {sys.executable}")
+    weigh = [str(program), "weigh"]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}")
+        checks = [
+            *start(weigh, options.repeats),
+            *against_onnx(weigh, folder, options.repeats),
+            *growth(weigh, folder, options.repeats),
+        ]
+    print()
+    for check in checks:
+        print(f"{'ok  ' if check.holds else 'MISS'} {check.what}: {check.value:.3g} (at most {check.limit:g})")
+    if options.json:
+        options.json.write_text(json.dumps([{**check._asdict(), "holds": check.holds} for check in checks], indent=1))
+    return 0 if all(check.holds for check in checks) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
