@@ -23,6 +23,7 @@ from tests.operators.execution import (
     work_of,
 )
 from weighbridge.errors import GraphError
+from weighbridge.operators.shapes import window_padding
 
 WEIGHT_ORDER = {
     "oi_spatial": lambda rank: (0, 1, *range(2, rank + 2)),
@@ -271,6 +272,18 @@ def test_a_deformable_convolution_interpolates_every_unrolled_value(w, masked, d
     found = call("deformable_conv", attributes_of(w, "offset_groups"), **operands)
     assert macs_of("deformable_conv", found) == tally.macs
     assert work_of("deformable_conv", found) == tally.work
+
+
+@settings(deadline=None, max_examples=60)
+@given(windows(paddings=("same_upper", "same_lower")))
+def test_same_padding_is_the_least_that_gives_every_stride_a_window(w):
+    found = window_padding(w["padding"], w["sizes"], w["taps"], w["stride"], w["dilation"])
+    assert list(found) == pads(w)
+
+
+def test_a_transposed_convolution_needs_taps():
+    with pytest.raises(GraphError):
+        call("conv_transpose", {}, x=(1, 3, 8, 8), w=(3, 4, 3, 0))
 
 
 @pytest.mark.parametrize(

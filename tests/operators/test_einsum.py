@@ -21,7 +21,7 @@ def equations(draw):
     sizes = {letter: draw(st.integers(1, 3)) for letter in LETTERS}
     dots = draw(st.lists(st.integers(1, 3), max_size=2))
     terms, shapes, seen = [], [], []
-    for _ in range(draw(st.integers(1, 3))):
+    for _ in range(draw(st.integers(1, 4))):
         letters = draw(st.lists(st.sampled_from(LETTERS), max_size=3))
         shape = [sizes[letter] for letter in letters]
         term = "".join(letters)
@@ -122,6 +122,12 @@ def test_an_einstein_sum_counts_what_its_execution_does(equation):
 def test_loops_tell_rows_columns_and_inner_sizes():
     (loops,) = loops_of("einsum", call("einsum", {"equation": "bhid,bhjd->bhij"}, xs=[(2, 4, 10, 16), (2, 4, 11, 16)]))
     assert (loops.groups, loops.m, loops.n, loops.k) == (8, 10, 11, 16)
+
+
+def test_a_label_that_a_later_operand_has_is_kept_until_then():
+    first, second = loops_of("einsum", call("einsum", {"equation": "ij,jk,jl->il"}, xs=[(2, 3), (3, 5), (3, 7)]))
+    assert (first.label, first.groups, first.m, first.n, first.k) == ("step 1", 3, 2, 1, 5)
+    assert (second.label, second.groups, second.m, second.n, second.k) == ("step 2", 1, 2, 7, 3)
 
 
 @pytest.mark.parametrize(
