@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from docs import generate_commands
+from docs import generate_commands, generate_json
 from scripts.refresh_docs import GENERATED, PAGES, refreshed, words
+from weighbridge import weigh
 from weighbridge.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,3 +70,21 @@ def test_every_page_is_in_the_table_of_contents() -> None:
 
 def test_generated_pages_are_among_those_that_are_checked() -> None:
     assert set(GENERATED) <= set(PAGES)
+
+
+def test_the_page_on_json_has_the_keys_of_a_report() -> None:
+    keys: set[str] = set()
+
+    def collect(value: object) -> None:
+        if isinstance(value, dict):
+            keys.update(value)
+            for inner in value.values():
+                collect(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                collect(inner)
+
+    collect(json.loads(weigh("alexnet", on="toy").to_json()))
+    documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
+    assert keys - {"pair", "live"} <= documented
+    assert documented - keys == {"node", "reason"}  # of nodes that are not counted, of which AlexNet has none

@@ -1,0 +1,96 @@
+"""Makes docs/json.md from the records that the report's JSON is made of."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from weighbridge import estimates
+from weighbridge.report.record import Report
+
+__all__ = ["page"]
+
+HEAD = """\
+# The report as JSON
+
+`weighbridge weigh SOURCE --json -` prints one object, and nothing else on standard output. In Python the same names are
+attributes, and `Report.from_json` reads the text back. Keys are added over time, never renamed or removed; `schema` would
+say so. Unknown is `null`, and `notes` say why; it is never 0. There is no NaN and no infinity, and whole numbers are exact,
+however large.
+
+This page is made from the records themselves. `[ ]` marks lists, `{ }` objects whose keys are names such as those of the
+peak's policies.
+"""
+WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", NoneType: "null"}
+FIRST = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
+
+
+def page() -> str:
+    """The page as Markdown."""
+    records: dict[type, list[str]] = {}
+    collect(Report, "", records)
+    parts = [HEAD]
+    for record, paths in records.items():
+        title = ", ".join(f"`{path}`" for path in dict.fromkeys(paths)) if paths != [""] else "The whole"
+        parts += [f"## {title}\n", described(record), table(record)]
+    return "\n".join(parts)
+
+
+def fields(record: type) -> dict[str, Any]:
+    """The names and types of a record as the JSON has them: the nodes stand beside the facts, notes at the end."""
+    hints = get_type_hints(record, localns=vars(estimates))
+    names = list(getattr(record, "_fields", None) or record.__dataclass_fields__)  # type: ignore[attr-defined]
+    if record is Report:
+        facts = get_type_hints(hints["facts"])
+        return {name: hints.get(name, facts.get(name)) for name in FIRST}
+    left_out = {"NetworkFacts": {"nodes", "notes"}, "MemoryPlan": {"notes"}}.get(record.__name__, set())
+    return {name: hints[name] for name in names if name not in left_out}
+
+
+def collect(record: type, path: str, records: dict[type, list[str]]) -> None:
+    """Every record that can be reached, with the paths it is found at."""
+    known = record in records
+    records.setdefault(record, []).append(path)
+    if known:
+        return
+    for name, hint in fields(record).items():
+        for inner, suffix in inner_records(hint):
+            collect(inner, f"{path}.{name}{suffix}".lstrip("."), records)
+
+
+def inner_records(hint: Any) -> list[tuple[type, str]]:
+    if hasattr(hint, "_fields"):
+        return [(hint, "")]
+    suffix = "[ ]" if get_origin(hint) is tuple else ""
+    return [(record, suffix + rest) for argument in get_args(hint) for record, rest in inner_records(argument)]
+
+
+def table(record: type) -> str:
+    rows = [f"| `{name}` | {shown(hint)} |" for name, hint in fields(record).items()]
+    return "\n".join(["| key | value |", "|---|---|", *rows, ""])
+
+
+def shown(hint: Any) -> str:
+    """A type in words."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        inner = [shown(argument) for argument in arguments if argument is not int or float not in arguments]
+        return " or ".join(sorted(dict.fromkeys(inner), key=lambda text: text == "null"))
+    if origin is tuple:
+        return f"[ {shown(arguments[0])} ]"
+    if arguments:
+        return f"{{ {shown(arguments[-1])} }}"
+    return WORDS.get(hint) or "object"
+
+
+def described(record: type) -> str:
+    """The record's docstring as Markdown."""
+    text = inspect.cleandoc(record.__doc__ or "")
+    text = re.sub(r"(``)?\bNone\b(``)?", "`null`", re.sub(r"\bFalse\b", "false", text))
+    return re.sub(r"``([^`]+)``", r"`\1`", text) + "\n"
+
+
+if __name__ == "__main__":
+    print(page())
