@@ -77,7 +77,9 @@ def report(nodes: list[NodeFacts], **changes: object) -> Report:
         flops=2 * macs,
         ops=2 * macs,
         work=Work(macs=macs, compare=7 * len(nodes)),
-        activations=Activations(None if peak is None else sum(known) // 8, sum(known) // 2, {"pair": elements, "live": elements}),
+        activations=Activations(
+            None if peak is None else sum(known) // 8, sum(known) // 2, {"pair": elements, "live": elements}
+        ),
         exact=not uncounted,
         work_exact=not uncounted,
         uncounted=uncounted,
@@ -142,13 +144,20 @@ def on_device(*, needed: int = 243_860_896, available: int = 1_048_576, peak: in
 def region(name: str, holds: tuple[str, ...], needed: int, available: int, peak_node: str | None) -> Region:
     short = max(0, needed - available)
     verdict = "does not fit" if short else "fits"
-    return Region(name, holds, verdict, needed, available, short, available, 0, needed / available, None, peak_node, True)
+    return Region(
+        name, holds, verdict, needed, available, short, available, 0, needed / available, None, peak_node, True
+    )
 
 
 def large(count: int) -> Report:
     """``count`` nodes in blocks of ten, in stages of a hundred."""
     nodes = [
-        node(f"/stage{index // 100}/block{index // 10}/n{index}", scope=f"stage{index // 100}.block{index // 10}", weights=9, macs=index)
+        node(
+            f"/stage{index // 100}/block{index // 10}/n{index}",
+            scope=f"stage{index // 100}.block{index // 10}",
+            weights=9,
+            macs=index,
+        )
         for index in range(count)
     ]
     return report(nodes)

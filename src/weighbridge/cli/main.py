@@ -12,7 +12,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import Final
 
-__all__ = ["BAD_INPUT", "BROKEN_PIPE", "INTERRUPTED", "main", "run"]
+__all__ = ["BAD_INPUT", "BROKEN_PIPE", "INTERRUPTED", "discard_output", "main", "run"]
 
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
@@ -32,6 +32,8 @@ def main(arguments: Sequence[str]) -> int:
     0 fine; 1 does not fit where ``--require-fit``; 2 bad input or usage; 3 not exact where ``--strict``; 130 and 141 as
     shells report Ctrl-C and a closed pipe.  ``WEIGHBRIDGE_DEBUG=1`` lets the traceback of an internal error through.
     """
+    if sys.stdout is None:
+        return _say("error: the standard output is closed", BAD_INPUT)
     try:
         _accept_any_terminal()
         from weighbridge.cli.app import execute
@@ -41,7 +43,12 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        return _leave_quietly()
+        discard_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        discard_output()
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"error: {where}{error.strerror or error}", BAD_INPUT)
     except Exception as error:
         return _failed(error)
     return code
@@ -60,7 +67,7 @@ def _failed(error: Exception) -> int:
 
 
 def _say(message: str, code: int) -> int:
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # standard error may be closed, too
         sys.stderr.write(f"weighbridge: {message}\n")
     return code
 
@@ -71,9 +78,8 @@ def _accept_any_terminal() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _leave_quietly() -> int:
-    """Nobody reads our output any more: point it at nothing, or the interpreter complains when it flushes at exit."""
+def discard_output() -> None:
+    """Point standard output, which cannot be written, at nothing, or the interpreter complains when it flushes at exit."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
-    return BROKEN_PIPE

@@ -67,6 +67,8 @@ def carry_out(request: Request) -> int:
     failures = _write_all(report, targets, request)
     if failures:
         raise failures[0]
+    if not report.is_exact and targets[-1][0] != "screen" and not request.strict:
+        sys.stderr.write(f"weighbridge: warning: not exact: {_inexact(report)}\n")
     return _judged(report, request)
 
 
@@ -87,6 +89,8 @@ def _targets(request: Request) -> Iterator[tuple[str, str]]:
         folder = Path(place).parent
         if place != _STDOUT and not folder.is_dir():
             raise BadSpec(f"there is no folder {str(folder)!r}", where=place, hint="make it first")
+        if Path(place).exists() and Path(request.source).exists() and Path(place).samefile(request.source):
+            raise BadSpec("the report would overwrite the network", where=place, hint="name another file")
     yield from targets
     if all(place != _STDOUT for _, place in targets):
         yield "screen", _STDOUT
@@ -101,9 +105,9 @@ def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Requ
         text = formatted(report, kind, depth=request.depth, all_rows=request.all_rows)
         try:
             write(text, None if place == _STDOUT else Path(place))
-        except BrokenPipeError:
-            raise
         except OSError as error:
+            if place == _STDOUT:
+                raise
             hint = "everything else was written"
             failures.append(BadSpec(f"cannot be written: {error.strerror or error}", where=place, hint=hint))
     return failures

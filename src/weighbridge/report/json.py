@@ -114,7 +114,8 @@ def from_plain(data: object) -> Report:
     try:
         report = _reader(Report)(moved)
     except _Misfit as misfit:
-        raise BadSpec(misfit.what, where=f"$.{misfit.path.lstrip('.')}", hint="this is no saved report") from None
+        path = misfit.path.removeprefix(".facts") if misfit.path.startswith(".facts.nodes") else misfit.path
+        raise BadSpec(misfit.what, where=f"${path}", hint="this is no saved report") from None
     assert isinstance(report, Report)
     return report
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from weighbridge.counts import NetworkFacts, NodeFacts
+from weighbridge.errors import printable
 from weighbridge.graph import Shape
 from weighbridge.memory import MemoryPlan
 
@@ -56,7 +57,7 @@ class OnDevice(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """All that is known about one network: ``network``, ``facts``, ``memory``, ``on`` (a verdict a device), ``notes``.
 
@@ -106,6 +107,19 @@ class Report:
         from weighbridge.report.json import from_text
 
         return from_text(text)
+
+    def __repr__(self) -> str:
+        mark = "" if self.facts.exact else ">= "
+        verdicts = "".join(f", {on.device}: {on.fit.verdict}" for on in self.on)
+        counts = f"{mark}{self.facts.parameters:,} parameters, {mark}{self.facts.macs:,} MACs"
+        return f"<Report {printable(self.network.name)}: {counts}{verdicts}>"
+
+    def __str__(self) -> str:
+        """The page as text, 100 columns wide."""
+        from weighbridge.report.terminal import Look, text
+        from weighbridge.report.view import page
+
+        return text(page(self), Look(100))
 
     def _repr_html_(self) -> str:
         from weighbridge.report.html import render

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-__all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "level", "pad", "wrap"]
+__all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "in_ascii", "level", "pad", "wrap"]
 
 
 class Style(StrEnum):
@@ -89,14 +90,26 @@ def wrap(text: str, width: int, style: Style, *, indent: int = 0, hanging: int =
     return [Line.of((" " * (indent + (hanging if index else 0)) + line, style)) for index, line in enumerate(lines)]
 
 
+_BEFORE_UNIT = re.compile(r"(\d) (?=[kKMGTPEZY]?i?B\b)")
+"""A number stays with its unit."""
+
+
 def _words(text: str, width: int) -> Iterable[str]:
-    for word in text.split():
-        rest = word
+    for word in _BEFORE_UNIT.sub(r"\1\0", text).split():
+        rest = word.replace("\0", " ")
         while cells(rest) > width:
             start = _start(rest, width)
             yield start
             rest = rest[len(start) :]
         yield rest
+
+
+_PLAIN = str.maketrans({"·": "-", "…": "~", "µ": "u"})
+
+
+def in_ascii(line: Line) -> Line:
+    """``line`` with the few characters of our own that ASCII lacks replaced; those of names stay as they are."""
+    return Line(Span(span.text.translate(_PLAIN), span.style) for span in line)
 
 
 _EIGHTHS = "▏▎▍▌▋▊▉█"

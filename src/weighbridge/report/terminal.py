@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from weighbridge.report.columns import tree_lines
 from weighbridge.report.page import Headline, Page, Verdict, percent
-from weighbridge.report.spans import Line, Style, bar, cells, clip, level, pad, wrap
+from weighbridge.report.spans import Line, Style, bar, cells, clip, in_ascii, level, pad, wrap
 
 __all__ = ["Look", "render", "text"]
 
+_NARROWEST = 60
 _NARROW = 72
 _WIDEST = 120
 _COLOURS = {"fits": Style.GOOD, "does not fit": Style.BAD}
@@ -29,7 +30,7 @@ class Look(NamedTuple):
     @property
     def measure(self) -> int:
         """The width that is used: long lines are hard to read."""
-        return max(40, min(self.width, _WIDEST))
+        return max(_NARROWEST, min(self.width, _WIDEST))
 
 
 def text(page: Page, look: Look) -> str:
@@ -39,7 +40,12 @@ def text(page: Page, look: Look) -> str:
 
 def render(page: Page, look: Look) -> Iterator[Line]:
     """The page as lines of spans."""
-    yield Line.of((page.title, Style.STRONG))
+    lines = _lines(page, look)
+    return lines if look.unicode else (in_ascii(line) for line in lines)
+
+
+def _lines(page: Page, look: Look) -> Iterator[Line]:
+    yield from wrap(page.title, look.measure, Style.STRONG)
     yield from wrap(page.subtitle, look.measure, Style.QUIET)
     yield Line()
     yield from _headlines(page, look)
@@ -48,7 +54,12 @@ def render(page: Page, look: Look) -> Iterator[Line]:
     if page.profile:
         yield Line()
         levels = "".join(level(share, look.unicode) for share in page.profile.levels)
-        yield Line.of((f"{page.profile.caption}  ", Style.STRONG), (levels, Style.MEMORY))
+        caption = f"{page.profile.caption}  "
+        if len(caption) + len(levels) <= look.measure:
+            yield Line.of((caption, Style.STRONG), (levels, Style.MEMORY))
+        else:
+            yield Line.of((caption, Style.STRONG))
+            yield Line.of((f"  {levels}", Style.MEMORY))
         yield from wrap(f"peak {page.profile.summary}", look.measure, Style.PLAIN, indent=2)
     for verdict in page.verdicts:
         yield Line()
@@ -81,7 +92,7 @@ def _headlines(page: Page, look: Look) -> Iterator[Line]:
             (f"  {pad(_brief(item), -brief)}", Style.PLAIN),
         )
         if not beside:
-            yield line
+            yield line if start - 2 <= look.measure else Line(line[:2])
             yield from wrap(item.convention, look.measure, Style.QUIET, indent=4)
             continue
         first, *others = wrap(item.convention, look.measure - start, Style.QUIET)

@@ -16,6 +16,8 @@ MODULE, NODE, REST = "module", "node", "rest"
 """What a row stands for: a module with everything in it, one node, or the rows that were left out between two others."""
 
 _DEEPEST = 32
+_LEAF = "."
+"""Before the name of a node among children: no part of a scope has a dot in it."""
 
 
 class Sums:
@@ -118,8 +120,7 @@ def _tree(nodes: Sequence[NodeFacts], alive: Sequence[int | None], peak: int | N
         leaf = Entry(_label(facts), facts)
         for entry in (*chain, leaf):
             entry.sums.add(facts, alive[index] if index < len(alive) else None, index == peak)
-        # The space keeps a node apart from a module of its name; node names are unique.
-        chain[-1].children[f" {facts.name}"] = leaf
+        chain[-1].children[f"{_LEAF}{facts.name}"] = leaf
         chain[-1].leaves += 1
     for name, child in list(root.children.items()):
         root.children[name] = _merged(child)
@@ -148,11 +149,8 @@ def _merged(entry: Entry) -> Entry:
         entry.children[name] = _merged(child)
     if len(entry.children) != 1:
         return entry
-    (child,) = entry.children.values()
-    if child.facts is None:
-        child.label = f"{entry.label}.{child.label}"
-    else:
-        child.label = entry.label
+    ((key, child),) = entry.children.items()
+    child.label = entry.label if key.startswith(_LEAF) else f"{entry.label}.{child.label}"
     return child
 
 

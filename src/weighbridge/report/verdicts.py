@@ -68,7 +68,7 @@ def _times(latency: Latency, conditions: Conditions) -> Iterator[str]:
         bound = f", bound by {latency.bound}" if latency.bound else ""
         yield f"latency floor {lower_bound(seconds(latency.floor_s), latency.exact)}{bound}: nothing on this device is faster"
     if latency.compute_s is not None and latency.peak_ops_per_s:
-        yield f"compute {seconds(latency.compute_s)}: 2 x MACs at {short(latency.peak_ops_per_s)}OPS ({latency.unit})"
+        yield f"compute {seconds(latency.compute_s)}: 2 x MACs at {short(latency.peak_ops_per_s)}OPS ({printable(latency.unit or '')})"
     if latency.memory_s is not None:
         yield f"memory {seconds(latency.memory_s)}: weights, inputs and outputs moved once"
 
