@@ -28,10 +28,11 @@ def count(
     without them.  A parameter is a weight or a bias if either graph uses it so: a bias that a file adds in a node of its
     own is one.  Linear in the size of the graphs.
     """
-    stored = _Stored.of(held, _uses_in_both(held, deployed, operators))
-    learned = {tensor.id: tensor.elements for tensor in _stored_tensors(deployed) if tensor.role is Role.PARAMETER}
-    nodes, costs = _nodes(deployed, learned, operators)
     static = static_tensors(deployed, operators)
+    uses = parameter_uses(deployed, operators, static=static)
+    stored = _Stored.of(held, uses if held is deployed else _uses_in_both(parameter_uses(held, operators), uses))
+    learned = {tensor.id: tensor.elements for tensor in _stored_tensors(deployed) if tensor.role is Role.PARAMETER}
+    nodes, costs = _nodes(deployed, learned, uses, operators, static)
     inputs = [deployed.tensors[tensor] for tensor in deployed.inputs if tensor not in static]
     values = Values(_total(t.elements for t in inputs), _total(t.bytes for t in inputs))
     macs, work = 0, Work()
@@ -87,14 +88,13 @@ def _stored_tensors(graph: Graph) -> Iterator[Tensor]:
         graphs.extend(body.graph for node in current.nodes for body in node.bodies)
 
 
-def _uses_in_both(held: Graph, deployed: Graph, operators: Mapping[str, Op]) -> dict[str, str]:
-    uses = parameter_uses(held, operators)
-    if deployed is held:
-        return uses
-    later = parameter_uses(deployed, operators)
-    for tensor, use in uses.items():
-        if use == "other" or (use == "bias" and later.get(tensor) == "weight"):
-            uses[tensor] = later.get(tensor, use)
+def _uses_in_both(held: Mapping[str, str], deployed: Mapping[str, str]) -> dict[str, str]:
+    """What the parameters as held are for: the first of weight, bias and other that either graph says."""
+    uses = dict(held)
+    for tensor, use in held.items():
+        later = deployed.get(tensor, use)
+        if use == "other" or later == "weight":
+            uses[tensor] = later
     return uses
 
 
@@ -129,12 +129,14 @@ class _Stored(NamedTuple):
 
 
 def _nodes(
-    graph: Graph, learned: Mapping[str, int | None], operators: Mapping[str, Op]
+    graph: Graph,
+    learned: Mapping[str, int | None],
+    uses: Mapping[str, str],
+    operators: Mapping[str, Op],
+    static: frozenset[str],
 ) -> tuple[list[NodeFacts], list[Cost]]:
     """The facts and the costs of the nodes that run."""
-    static = static_tensors(graph, operators)
     sources = static_sources(graph, static, operators)
-    uses = parameter_uses(graph, operators)
     facts: list[NodeFacts] = []
     costs: list[Cost] = []
     for node in graph.nodes:

@@ -44,7 +44,9 @@ class Work(NamedTuple):
     special: int = 0
 
     def plus(self, other: Work) -> Work:
-        return Work(*(a + b for a, b in zip(self, other, strict=True)))
+        m, a, u, d, c, s = self
+        n, b, v, e, f, t = other
+        return Work(m + n, a + b, u + v, d + e, c + f, s + t)
 
     def times(self, count: int) -> Work:
         return Work(*(a * count for a in self))

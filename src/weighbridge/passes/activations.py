@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from weighbridge.graph import Graph, Node
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.rewrite import in_bodies, read_counts, rebuilt
+from weighbridge.passes.rewrite import changed, in_bodies, read_counts, rebuilt
 
 __all__ = ["fuse_activations"]
 
@@ -31,8 +30,8 @@ def fuse_activations(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> G
             place = made.get(source)
             if place is not None and reads[source] == 1:
                 producer = nodes[place]
-                nodes[place] = replace(
-                    producer, outputs=node.outputs, fused=(*producer.fused, replace(node, fused=()), *node.fused)
+                nodes[place] = changed(
+                    producer, outputs=node.outputs, fused=(*producer.fused, changed(node, fused=()), *node.fused)
                 )
                 made[node.outputs[0]] = place
                 gone.add(source)

@@ -9,7 +9,7 @@ from typing import Final
 from weighbridge.graph import Graph, Node, Role, Tensor
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.rewrite import in_bodies, read_counts, rebuilt, unused_id
+from weighbridge.passes.rewrite import changed, in_bodies, read_counts, rebuilt, unused_id
 from weighbridge.passes.static import runs, static_tensors
 
 __all__ = ["fold_batch_norm", "fuse_bias"]
@@ -91,7 +91,7 @@ def _take_bias(layers: _Layers, node: Node) -> bool:
         if layers.tensors[node.outputs[0]].shape == layers.tensors[source].shape and _is_per_channel(
             layers, layer, vector
         ):
-            merged = replace(_with_operand(layer, _BIAS, vector), outputs=node.outputs)
+            merged = changed(_with_operand(layer, _BIAS, vector), outputs=node.outputs)
             layers.merge(source, merged, here=not layers.is_stored(vector))
             return True
     return False
@@ -140,7 +140,7 @@ def _take_norm(layers: _Layers, node: Node) -> bool:
         layer = _with_operand(layer, _BIAS, added)
     for spare in node.outputs[1:]:
         del layers.tensors[spare]
-    layers.merge(source, replace(layer, outputs=node.outputs[:1]), here=False)
+    layers.merge(source, changed(layer, outputs=node.outputs[:1]), here=False)
     return True
 
 
@@ -155,7 +155,10 @@ def _own(layers: _Layers, layer: Node, tensor: str) -> str:
 
 def _operand(node: Node, name: str) -> str:
     """The id of an operand, or "" where it is absent."""
-    return next((tensor for operand, tensor in node.operands if operand == name), "")
+    for operand, tensor in node.operands:
+        if operand == name:
+            return tensor
+    return ""
 
 
 def _with_operand(node: Node, name: str, tensor: str) -> Node:
@@ -166,7 +169,7 @@ def _with_operand(node: Node, name: str, tensor: str) -> Node:
         operands.append((operand, tensor if operand == name else held))
         if operand == _WEIGHT and not present:
             operands.append((name, tensor))
-    return replace(node, operands=tuple(operands))
+    return changed(node, operands=tuple(operands))
 
 
 def _channel_axis(layers: _Layers, layer: Node) -> int | None:

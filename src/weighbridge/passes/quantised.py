@@ -10,7 +10,7 @@ from weighbridge.dtypes import DType
 from weighbridge.graph import Graph, Node, Tensor
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.rewrite import body_tensors, in_bodies, rebuilt, renamed
+from weighbridge.passes.rewrite import body_tensors, changed, in_bodies, rebuilt, renamed
 from weighbridge.passes.static import runs, static_tensors
 
 __all__ = ["fold_quantisation"]
@@ -207,7 +207,7 @@ class _Folding:
             else:
                 self.tensors[tensor] = replace(self.tensors[tensor], dtype=dtype)
                 outputs.append(tensor)
-        return replace(node, operands=operands, outputs=tuple(outputs))
+        return changed(node, operands=operands, outputs=tuple(outputs))
 
     def _quantised(self, tensor: str) -> str:
         source = self.dequantised.get(tensor, tensor)

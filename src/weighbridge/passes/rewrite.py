@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from weighbridge.graph import Body, Graph, Node, Tensor
 
-__all__ = ["body_tensors", "in_bodies", "pruned", "read_counts", "rebuilt", "renamed", "unused_id"]
+__all__ = ["body_tensors", "changed", "in_bodies", "pruned", "read_counts", "rebuilt", "renamed", "unused_id"]
 
 
 def read_counts(graph: Graph) -> Counter[str]:
     """How often each tensor is read: by operands, as an output of the graph, and once for all bodies that mention it."""
-    counts = Counter(tensor for node in graph.nodes for _, tensor in node.operands)
+    counts = Counter([tensor for node in graph.nodes for _, tensor in node.operands])
     counts.update(graph.outputs)
     counts.update(body_tensors(graph))
     return counts
@@ -33,23 +33,50 @@ def body_tensors(graph: Graph) -> set[str]:
 
 def in_bodies(graph: Graph, rewrite: Callable[[Graph], Graph]) -> Graph:
     """``graph`` with the bodies of its nodes rewritten; itself if none of them changes."""
+    if not any(node.bodies for node in graph.nodes):
+        return graph
     nodes: list[Node] = []
-    changed = False
+    differs = False
     for node in graph.nodes:
         if node.bodies:
             bodies = tuple(Body(body.name, rewrite(body.graph), body.trips) for body in node.bodies)
             if any(new.graph is not old.graph for new, old in zip(bodies, node.bodies, strict=True)):
                 node = replace(node, bodies=bodies)  # noqa: PLW2901
-                changed = True
+                differs = True
         nodes.append(node)
-    return rebuilt(graph, nodes) if changed else graph
+    return rebuilt(graph, nodes) if differs else graph
 
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
     """``node`` with the operands that ``names`` replaces replaced."""
-    if not any(tensor in names for _, tensor in node.operands):
+    for _, tensor in node.operands:
+        if tensor in names:
+            break
+    else:
         return node
-    return replace(node, operands=tuple((operand, names.get(tensor, tensor)) for operand, tensor in node.operands))
+    return changed(node, operands=tuple((operand, names.get(tensor, tensor)) for operand, tensor in node.operands))
+
+
+def changed(
+    node: Node,
+    *,
+    operands: tuple[tuple[str, str], ...] | None = None,
+    outputs: tuple[str, ...] | None = None,
+    fused: tuple[Node, ...] | None = None,
+) -> Node:
+    """``node`` with other operands, outputs or fused functions (three times as fast as ``dataclasses.replace``)."""
+    return Node(
+        node.name,
+        node.operator,
+        node.operands if operands is None else operands,
+        node.outputs if outputs is None else outputs,
+        node.attributes,
+        node.scope,
+        node.origin,
+        node.bodies,
+        node.fused if fused is None else fused,
+        node.reason,
+    )
 
 
 def rebuilt(
@@ -75,7 +102,9 @@ def pruned(graph: Graph) -> Graph:
     graph = in_bodies(graph, pruned)
     used = set(graph.inputs).union(graph.outputs)
     for node in graph.nodes:
-        used.update(node.inputs, node.outputs)
+        used.update(node.outputs)
+        for _, tensor in node.operands:
+            used.add(tensor)
     if len(used) == len(graph.tensors):
         return graph
     tensors = {key: tensor for key, tensor in graph.tensors.items() if key in used}

@@ -8,10 +8,11 @@ shape of its operand is static too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final
 
 from weighbridge.graph import Graph, Node, Role
-from weighbridge.operators.record import Op
+from weighbridge.operators.record import Op, parse_operands
 from weighbridge.operators.rules import reads_nothing
 from weighbridge.operators.table import OPERATORS
 
@@ -25,21 +26,24 @@ def static_tensors(
     graph: Graph, operators: Mapping[str, Op] = OPERATORS, *, outside: Iterable[str] = ()
 ) -> frozenset[str]:
     """The ids of the static tensors of ``graph``; ``outside`` are those of an enclosing graph that a body takes over."""
+    tensors = graph.tensors
     static = {tensor.id for tensor in graph.stored()}
     static.update(set(outside).intersection(graph.inputs))
     for node in graph.nodes:
         op = operators.get(node.operator)
         if op is None or op.random or node.bodies:
             continue
-        if all(tensor in static for _, tensor in node.operands) or _is_known_by_shapes(graph, node, op):
+        for _, tensor in node.operands:
+            if tensor not in static:
+                break
+        else:
             static.update(node.outputs)
+            continue
+        if op.traffic is reads_nothing:
+            known = (tensors[tensor].shape is not None for tensor in (*node.inputs, *node.outputs))
+            if all(known):
+                static.update(node.outputs)
     return frozenset(static)
-
-
-def _is_known_by_shapes(graph: Graph, node: Node, op: Op) -> bool:
-    tensors = graph.tensors
-    known = (tensors[tensor].shape is not None for tensor in (*node.inputs, *node.outputs))
-    return op.traffic is reads_nothing and all(known)
 
 
 def runs(node: Node, static: frozenset[str]) -> bool:
@@ -71,35 +75,43 @@ def static_sources(
     return sources
 
 
-def parameter_uses(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> dict[str, str]:
+def parameter_uses(
+    graph: Graph, operators: Mapping[str, Op] = OPERATORS, *, static: frozenset[str] | None = None
+) -> dict[str, str]:
     """For every parameter of ``graph`` and its bodies: ``weight``, ``bias`` or ``other``.
 
     A parameter is a weight if it reaches, directly or through static nodes, an operand that a contraction or a lookup
-    uses as its weight; else a bias if it reaches a bias operand.
+    uses as its weight; else a bias if it reaches a bias operand.  ``static`` saves finding the static tensors again.
     """
     ranks: dict[str, int] = {}
     parameters: dict[str, None] = {}
-    _rank(graph, operators, frozenset(), ranks, parameters)
+    found = static_tensors(graph, operators) if static is None else static
+    _rank(graph, operators, found, ranks, parameters)
     return {tensor: _USES[ranks.get(tensor, 0)] for tensor in parameters}
 
 
 def _rank(
     graph: Graph,
     operators: Mapping[str, Op],
-    outside: Iterable[str],
+    static: frozenset[str],
     ranks: dict[str, int],
     parameters: dict[str, None],
 ) -> None:
-    static = static_tensors(graph, operators, outside=outside)
     parameters.update((tensor.id, None) for tensor in graph.stored() if tensor.role is Role.PARAMETER)
     for node in reversed(graph.nodes):
         for body in node.bodies:
-            _rank(body.graph, operators, static, ranks, parameters)
+            inner = static_tensors(body.graph, operators, outside=static)
+            _rank(body.graph, operators, inner, ranks, parameters)
         passed_on = 0 if runs(node, static) else max(ranks.get(tensor, 0) for tensor in node.outputs)
         op = operators.get(node.operator)
-        slots = {slot.name: _RANKS.get(slot.use, 0) for slot in op.slots} if op is not None else {}
+        slots = {} if op is None else _slot_ranks(op.operands)
         for operand, tensor in node.operands:
             if tensor in static:
                 rank = max(passed_on, slots.get(operand, 0))
                 if rank > ranks.get(tensor, 0):
                     ranks[tensor] = rank
+
+
+@cache
+def _slot_ranks(operands: str) -> dict[str, int]:
+    return {slot.name: _RANKS.get(slot.use, 0) for slot in parse_operands(operands)}
