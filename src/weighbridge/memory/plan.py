@@ -115,20 +115,27 @@ def _live(spans: Lifetimes, operators: Mapping[str, Op], counted: frozenset[str]
     length = len(spans.nodes)
     profiles = _Profiles(_running(storages, length, _bytes), _running(storages, length, _elements))
     for place, node in enumerate(spans.nodes):
-        for body in node.bodies:
-            inner = _inside(body, node, spans, operators)
+        if node.bodies:
+            inner = [_inside(body, node, spans, operators) for body in node.bodies]
             made = _made_by_branch(node, spans)
-            for profile, of_body, sizer in (
-                (profiles.bytes, inner.bytes, _bytes),
-                (profiles.elements, inner.elements, _elements),
+            for profile, peaks, sizer in (
+                (profiles.bytes, [_peak(one.bytes) for one in inner], _bytes),
+                (profiles.elements, [_peak(one.elements) for one in inner], _elements),
             ):
-                outside, shared = profile[place], _total(map(sizer, made))
-                added = _peak(of_body)
-                if outside is None or shared is None or added is None:
-                    profile[place] = None
-                else:
-                    profile[place] = max(outside, outside - shared + added)
+                profile[place] = _with_worst(profile[place], _total(map(sizer, made)), peaks)
     return profiles
+
+
+def _with_worst(outside: Size, shared: Size, peaks: list[Size]) -> Size:
+    """What is alive outside, with the worst body in place of what the two share."""
+    if outside is None or shared is None:
+        return None
+    worst = outside
+    for peak in peaks:
+        if peak is None:
+            return None
+        worst = max(worst, outside - shared + peak)
+    return worst
 
 
 def _inside(body: Body, node: Node, spans: Lifetimes, operators: Mapping[str, Op]) -> _Profiles:
