@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.operators.execution import Tally, call, everywhere, macs_of, shape_of, walked_same, work_of
+from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 
 SLIDING = ("max_pool", "average_pool", "lp_pool")
@@ -232,6 +233,12 @@ def test_unpooling_undoes_the_sizes_of_a_pool(p):
         indices=shape_of(pooled),
     )
     assert shape_of(wider) == arrange(p, [n + 1 for n in p["sizes"]])
+
+
+def test_unpooling_to_a_size_that_is_not_known_has_no_shape():
+    """A shape computed at run time: better none than the wrong one."""
+    attributes = {"kernel": 2, "stride": 2, "output_size": "unknown"}
+    assert call("max_unpool", attributes, x=(1, 1, 2, 2), indices=(1, 1, 2, 2)).outputs == (DTYPES["float32"],)
 
 
 def test_a_ceil_window_that_would_start_behind_the_input_does_not_count():

@@ -8,7 +8,7 @@ from typing import Final
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_tensors import dtype_of
-from weighbridge.graph import Attribute
+from weighbridge.graph import UNKNOWN, Attribute
 
 __all__ = ["LAYER_RULES"]
 
@@ -118,7 +118,9 @@ def _power_pool(call: Foreign) -> dict[str, Attribute]:
 def _unpool(call: Foreign) -> dict[str, Attribute]:
     window, kernel, output = _window(call), call.get("kernel_shape") or (), call.values(2)
     attributes = {"kernel": kernel, "stride": window["stride"], "padding": window["padding"]}
-    return attributes if output is None else {**attributes, "output_size": tuple(output[-len(kernel) :])}
+    if not call.has(2):
+        return attributes
+    return {**attributes, "output_size": UNKNOWN if output is None else tuple(output[-len(kernel) :])}
 
 
 def _epsilon(call: Foreign) -> dict[str, Attribute]:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from math import gcd, prod
 from typing import Final
 
-from weighbridge.dtypes import DTYPES
+from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
-from .rules import number
+from .rules import number, when_known
 from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_output
 
 __all__ = ["POOLING_OPERATORS"]
@@ -148,7 +148,8 @@ def _norm_work(taps: _Taps) -> Callable[[Call], Work]:
     return work
 
 
-def _infer_unpool(call: Call) -> tuple[TensorType, ...]:
+@when_known("output_size")
+def _infer_unpool(call: Call) -> tuple[TensorType | DType, ...]:
     """The size a max pool without ceil mode came from, (size - 1) x stride + kernel - padding, unless ``output_size`` is given."""
     frame, kernel = _spatial_frame(call, "kernel")
     if call.indices.shape != call.x.shape:

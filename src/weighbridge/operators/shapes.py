@@ -19,12 +19,9 @@ __all__ = [
     "explicit_padding",
     "frame_of",
     "per_axis",
-    "same_as",
     "sliding_output",
-    "spatial_of",
     "window_output",
     "window_padding",
-    "with_spatial",
 ]
 
 
@@ -63,19 +60,6 @@ def per_axis(values: tuple[int, ...], rank: int, name: str) -> tuple[int, ...]:
     return values
 
 
-def spatial_of(x: TensorType, layout: str) -> Shape:
-    """The spatial sizes of a batched tensor, ``channels_first`` (N C *) or ``channels_last`` (N * C)."""
-    return x.shape[2:] if layout == "channels_first" else x.shape[1:-1]
-
-
-def with_spatial(batch: int, channels: int, spatial: Shape, layout: str) -> Shape:
-    """The shape of a batched tensor from its parts."""
-    return (batch, channels, *spatial) if layout == "channels_first" else (batch, *spatial, channels)
-
-
-Result = TypeVar("Result", bound=TensorType | DType)
-
-
 class Frame(NamedTuple):
     """A feature map taken apart: how many maps (None without a batch axis), channels, spatial sizes, and the order of its axes."""
 
@@ -111,6 +95,9 @@ def frame_of(x: TensorType, spatial_rank: int, layout: str) -> Frame:
     return Frame(batch, rest[-1], rest[:-1], layout)
 
 
+Result = TypeVar("Result", bound=TensorType | DType)
+
+
 def asked_outputs(call: Call, types: Mapping[str, Result]) -> tuple[Result, ...]:
     """The types of the outputs that the attribute ``outputs`` names, in the operator's order; ``types`` are all it can make.
 
@@ -124,11 +111,6 @@ def asked_outputs(call: Call, types: Mapping[str, Result]) -> tuple[Result, ...]
     if len(asked) != len(names):
         raise GraphError(f"outputs names one twice: {value!r}")
     return asked
-
-
-def same_as(x: TensorType) -> tuple[TensorType]:
-    """One output, typed as the operand."""
-    return (x,)
 
 
 def window_padding(
