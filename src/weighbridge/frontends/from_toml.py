@@ -5,23 +5,19 @@ docs/networks.md describes it.  Nothing of a file is executed: expressions are t
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
+from weighbridge.handwritten import MAX_FILE_BYTES, parse_toml
 
 from .toml_build import build
 from .toml_expression import Value
 from .toml_read import Specification, read
 from .toml_values import choose
 
-__all__ = ["MAX_FILE_BYTES", "load_toml", "parse_choices", "read_toml"]
-
-MAX_FILE_BYTES: Final = 1 << 20
-_MAX_DOTS: Final = 16
+__all__ = ["graph_of", "load_toml", "parse_choices", "read_toml"]
 
 
 def load_toml(path: Path, parameters: Mapping[str, Value] | None = None) -> Graph:
@@ -45,19 +41,7 @@ def graph_of(specification: Specification, parameters: Mapping[str, Value], wher
 
 def read_toml(content: bytes, where: str) -> Specification:
     """The specification that ``content`` holds.  Raises ``BadSpec``."""
-    if len(content) > MAX_FILE_BYTES:
-        raise BadSpec("this is no network file: it is larger than 1 MiB", where=where)
-    return read(_parsed(content, where), where)
-
-
-def _parsed(content: bytes, where: str) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(content.decode())
-    except UnicodeDecodeError:
-        raise BadSpec("this is no network file: it is not UTF-8 text", where=where) from None
-    except (ValueError, RecursionError) as error:
-        what = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a number or a nesting beyond all sense"
-        raise BadSpec(f"this is no TOML: {what}", where=where) from None
+    return read(parse_toml(content, where, "a network file"), where)
 
 
 def parse_choices(text: str, where: str) -> dict[str, str]:

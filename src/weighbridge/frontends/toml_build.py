@@ -26,11 +26,11 @@ Known = Mapping[str, Value]
 
 
 class _Scope(NamedTuple):
-    """Where layers stand: the prefix of their names, what expressions can read, and the tensor that each name is."""
+    """Where layers stand: the prefix of their names, what expressions can read, and the tensors that come in, by name."""
 
     prefix: str
     known: Known
-    tensors: dict[str, str]
+    inputs: Mapping[str, str]
 
 
 def build(specification: Specification, values: Known, where: str) -> Graph:
@@ -47,11 +47,12 @@ class _Build:
         self.where = where
         self.builder = Builder(specification.header.name)
         self.known: Known = {}
+        self.made: dict[str, str] = {}  # by the full name of a layer or block, the tensor that comes out of it
         self.steps = 0
 
     def graph(self, values: Known) -> Graph:
         header = self.specification.header
-        known = self.known = self._let(header.let, values, "$.let")
+        known = self.known = self._let(self.specification.let, values, "$.let")
         tensors = {}
         for index, entry in enumerate(self.specification.inputs):
             with self._located(f"$.inputs[{index}]"):
@@ -94,10 +95,12 @@ class _Build:
                 raise GraphError(f"the network has more than {MAX_LAYERS:,} layers")
             known = scope.known if layer.repeat is None else {**scope.known, "index": index}
             name = _named(layer.name, known, numbered=layer.repeat is not None, index=index)
-            made = (self._operator if layer.op else self._block)(line, scope.prefix + name, known, sources)
-            scope.tensors[name] = made
-            sources[0] = made
-        scope.tensors[layer.name.text] = sources[0]
+            name = scope.prefix + name
+            if name in self.made:
+                raise GraphError(f"a layer before has the name {name!r} already")
+            sources[0] = (self._operator if layer.op else self._block)(line, name, known, sources)
+            self.made[name] = sources[0]
+        self.made[scope.prefix + layer.name.text] = sources[0]
         return sources[0]
 
     def _times(self, line: Line, known: Known) -> int:
@@ -142,7 +145,7 @@ class _Build:
         stored: list[Stored] = RECIPES[op.name].make(op, x, arguments)
         dtype = x.dtype if x.dtype.is_learnable else DTYPES["float32"]
         return {
-            tensor.operand: self.builder.stored(f"{name}.{tensor.name}", tensor.shape, dtype, tensor.role)
+            tensor.operand: self.builder.stored(f"{name}.{tensor.name}", _sizes(tensor.shape), dtype, tensor.role)
             for tensor in stored
         }
 
@@ -169,9 +172,11 @@ class _Build:
         return {"in_channels": shape[1] if len(shape) > 1 else shape[-1]} if shape else {}
 
     def _resolve(self, scope: _Scope, name: str) -> str:
-        tensor = scope.tensors.get(name)
-        if tensor is None and scope.prefix + name in self.builder.tensors:
-            tensor = scope.prefix + name
+        """The tensor that a name is: an input of the scope, what a layer before made, or a further output (``split:1``)."""
+        full = scope.prefix + name
+        tensor = scope.inputs.get(name) or self.made.get(full)
+        if tensor is None and full in self.builder.tensors:
+            tensor = full
         if tensor is None:
             raise GraphError(f"no layer before this one is called {name!r}")
         return tensor

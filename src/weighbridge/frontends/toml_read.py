@@ -12,7 +12,7 @@ from weighbridge.operators.table import OPERATORS
 
 from .toml_expression import Expression
 from .toml_recipes import takes
-from .toml_schema import Block, Fault, Header, Input, Layer, Parameter, Term, listed, refuse, structure
+from .toml_schema import Block, Computed, Fault, Header, Input, Layer, Parameter, Term, listed, refuse, structure
 
 __all__ = ["Line", "Piece", "Specification", "nearest", "read", "stands_for_itself"]
 
@@ -41,6 +41,7 @@ class Specification(NamedTuple):
 
     header: Header
     parameters: Mapping[str, Parameter]
+    let: Mapping[str, Term]
     inputs: tuple[Input, ...]
     lines: tuple[Line, ...]
     blocks: Mapping[str, Piece]
@@ -56,18 +57,22 @@ def read(document: Mapping[str, Any], where: str) -> Specification:
     # Where the top level has a fault, its tables are still looked at, as far as they are tables.
     loose = _Loose(document)
     parameters = _structured(loose.table("parameters"), Parameter, "$.parameters", faults)
+    let = {name: value.term for name, value in _structured(loose.table("let"), Computed, "$.let", faults).items()}
     inputs = _structured(loose.list("inputs"), Input, "$.inputs", faults)
     lines = _lines(loose.list("layers"), "$.layers", faults)
     pieces = {}
     for name, block in _structured(loose.table("blocks"), Block, "$.blocks", faults).items():
         path = f"$.blocks.{name}"
         pieces[name] = Piece(path, block, _lines(enumerate(block.layers), f"{path}.layers", faults))
-    faults += _Check(document, loose, pieces).faults(lines, inputs.values(), header)
+    check = _Check(loose, pieces)
+    check.network(inputs.values(), let, lines, header.outputs if header else ())
+    check.blocks()
+    faults += check.found
     faults += [fault for name, parameter in parameters.items() for fault in _default_faults(name, parameter)]
     refuse(dict.fromkeys(faults), where)
     if header is None:
         raise AssertionError("a file without faults has a header")
-    return Specification(header, parameters, tuple(inputs.values()), lines, pieces)
+    return Specification(header, parameters, let, tuple(inputs.values()), lines, pieces)
 
 
 class _Loose(NamedTuple):
@@ -109,7 +114,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def stands_for_itself(expression: Expression, name: str, default: Attribute, known: Container[str]) -> bool:
     """Whether it is a word of text: ``padding = "same_upper"``, where nothing is called so and the operator takes text."""
-    takes_text = isinstance(default, str | tuple) or name == "padding"
+    takes_text = (isinstance(default, str | tuple) and default != REQUIRED) or name == "padding"
     return takes_text and expression.names == {expression.text} and expression.text not in known
 
 
@@ -139,32 +144,39 @@ def _default_faults(name: str, parameter: Parameter) -> Iterator[Fault]:
 class _Check:
     """What the tables of a file say about each other."""
 
-    def __init__(self, document: Mapping[str, Any], loose: _Loose, pieces: Mapping[str, Piece]) -> None:
-        self.document = document
+    def __init__(self, loose: _Loose, pieces: Mapping[str, Piece]) -> None:
         self.pieces = pieces
         self.block_names = loose.names("blocks")
         self.parameters = loose.names("parameters")
         self.known = self.parameters | loose.names("let")
         self.found: list[Fault] = []
 
-    def faults(self, lines: Sequence[Line], inputs: Iterable[Input], header: Header | None) -> list[Fault]:
+    def network(
+        self, inputs: Iterable[Input], let: Mapping[str, Term], lines: Sequence[Line], outputs: Iterable[str]
+    ) -> None:
         names = {entry.name for entry in inputs}
         for index, entry in enumerate(inputs):
             for term in entry.shape:
                 self._names(f"$.inputs[{index}].shape", term, self.known)
-        if header is not None:
-            self._let("$.let", header.let, self.parameters)
-            self._outputs(header, lines, names)
-        self._scope(lines, self.known | {"in_channels"}, names, "$.layers")
-        for name, piece in self.pieces.items():
-            self._piece(name, piece)
+        for name in let:
+            if name in self.parameters:
+                self._say(f"$.let.{name}", f"{name!r} is the name of a parameter already; choose another")
+        self._let("$.let", let, self.parameters)
+        self._scope(lines, self.known | {"in_channels"}, names)
+        seen = dict.fromkeys([*names, *(line.layer.name.text for line in lines)], "")
+        for index, output in enumerate(outputs):
+            if not _is_there(output, seen):
+                self._say(f"$.outputs[{index}]", f"no layer is called {output!r}{nearest(output, seen)}")
+
+    def blocks(self) -> None:
+        for piece in self.pieces.values():
+            self._piece(piece)
         self._recursion()
-        return self.found
 
     def _say(self, path: str, what: str) -> None:
         self.found.append(Fault(path, what))
 
-    def _piece(self, name: str, piece: Piece) -> None:
+    def _piece(self, piece: Piece) -> None:
         block, own = piece.block, [*piece.block.parameters, *piece.block.defaults]
         for word in [*own, *block.let]:
             if word in self.known or [*own, *block.let].count(word) > 1:
@@ -173,7 +185,7 @@ class _Check:
             self._names(f"{piece.path}.defaults.{key}", term, self.known)
         outside = self.known | {"in_channels"} | set(own)
         self._let(f"{piece.path}.let", block.let, outside)
-        self._scope(piece.lines, outside | set(block.let), set(block.inputs), f"{piece.path}.layers")
+        self._scope(piece.lines, outside | set(block.let), set(block.inputs))
 
     def _let(self, path: str, values: Mapping[str, Term], known: set[str]) -> None:
         """Each value may use those before it."""
@@ -187,7 +199,7 @@ class _Check:
             for name in sorted(expression.names - known):
                 self._say(path, f"nothing here is called {name!r}{nearest(name, known)}")
 
-    def _scope(self, lines: Sequence[Line], known: set[str], names: set[str], path: str) -> None:
+    def _scope(self, lines: Sequence[Line], known: set[str], names: set[str]) -> None:
         """The layers of one scope, in order; ``names`` are what the first of them can read."""
         seen = dict.fromkeys(names, "an input")
         for line in lines:
@@ -201,12 +213,6 @@ class _Check:
             if name in seen:
                 self._say(f"{line.path}.name", f"{name!r} is the name of {seen[name]} already")
             seen[name] = line.path
-
-    def _outputs(self, header: Header, lines: Sequence[Line], names: set[str]) -> None:
-        seen = dict.fromkeys([*names, *(line.layer.name.text for line in lines)], "")
-        for index, output in enumerate(header.outputs):
-            if not _is_there(output, seen):
-                self._say(f"$.outputs[{index}]", f"no layer is called {output!r}{nearest(output, seen)}")
 
     def _line(self, line: Line, here: set[str], outside: set[str]) -> None:
         path, layer = line

@@ -58,11 +58,15 @@ def _channels(x: TensorType, arguments: Arguments) -> int:
     return x.shape[axis]
 
 
+def _truth(arguments: Arguments, name: str) -> bool:
+    value = arguments[name]
+    if not isinstance(value, bool):
+        raise GraphError(f"{name} must be true or false, not {value!r}")
+    return value
+
+
 def _with_bias(weight: Stored, channels: int, arguments: Arguments) -> list[Stored]:
-    bias = arguments["bias"]
-    if not isinstance(bias, bool):
-        raise GraphError(f"bias must be true or false, not {bias!r}")
-    return [weight, Stored("b", "bias", (channels,))] if bias else [weight]
+    return [weight, Stored("b", "bias", (channels,))] if _truth(arguments, "bias") else [weight]
 
 
 def _groups(arguments: Arguments, *divided: tuple[str, int]) -> int:
@@ -115,7 +119,7 @@ def _recurrent(op: Op, x: TensorType, arguments: Arguments) -> list[Stored]:
         Stored("w", "weight_ih", (directions, rows, x.shape[2])),
         Stored("r", "weight_hh", (directions, rows, hidden)),
     ]
-    return [*weights, *([Stored("b", "bias", (directions, 2 * rows))] if arguments["bias"] is True else [])]
+    return [*weights, *([Stored("b", "bias", (directions, 2 * rows))] if _truth(arguments, "bias") else [])]
 
 
 def _normalisation(op: Op, x: TensorType, arguments: Arguments) -> list[Stored]:
@@ -127,11 +131,11 @@ def _normalisation(op: Op, x: TensorType, arguments: Arguments) -> list[Stored]:
         if not isinstance(axis, int) or not -len(x.shape) <= axis < len(x.shape):
             raise GraphError(f"axis must be one of {len(x.shape)}, not {axis!r}")
         shape = x.shape[axis:]
-    tensors = []
+    affine, tensors = _truth(arguments, "affine"), []
     for slot in op.slots:
         if slot.use == "statistic":
             tensors.append(Stored(slot.name, _FULL_NAMES.get(slot.name, slot.name), shape, Role.BUFFER))
-        elif slot.use in ("affine", "bias") and arguments["affine"] is True:
+        elif slot.use in ("affine", "bias") and affine:
             tensors.append(Stored(slot.name, _FULL_NAMES.get(slot.name, slot.name), shape))
     return tensors
 

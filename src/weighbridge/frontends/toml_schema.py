@@ -20,7 +20,20 @@ from weighbridge.errors import BadSpec
 
 from .toml_expression import Expression, Value, parse
 
-__all__ = ["Block", "Fault", "Header", "Input", "Layer", "Name", "Parameter", "Term", "listed", "refuse", "structure"]
+__all__ = [
+    "Block",
+    "Computed",
+    "Fault",
+    "Header",
+    "Input",
+    "Layer",
+    "Name",
+    "Parameter",
+    "Term",
+    "listed",
+    "refuse",
+    "structure",
+]
 
 T = TypeVar("T")
 Hook = Callable[[Any, Any], Any]
@@ -68,6 +81,12 @@ class Parameter:
     description: str = ""
 
 
+class Computed(NamedTuple):
+    """A value that follows from parameters."""
+
+    term: Term
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """A tensor that the network is given."""
@@ -113,7 +132,7 @@ class Header:
     title: str = ""
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    let: Mapping[str, Term] = field(default_factory=dict)
+    let: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
     blocks: Mapping[str, Any] = field(default_factory=dict)
 
@@ -149,16 +168,17 @@ def _explained(error: BaseException, _: object) -> str:
 def _converter() -> cattrs.Converter:
     """Strict: unknown keys are faults and nothing is coerced."""
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=True)
-    words, terms = _each(_word), _table_of(_term)
+    words, terms, tables = _each(_word), _table_of(_term, named=True), _table_of(_as_read, named=True)
     _register(
         converter, Parameter, default=_value, minimum=_number, maximum=_number, choices=_each(_text), description=_text
     )
     _register(converter, Input, name=_word, shape=_each(_term), dtype=_dtype)
     _register(converter, Layer, name=_layer_name, op=_text, block=_text, reads=_references, repeat=_term, when=_term)
     _register(converter, Block, layers=_some, parameters=words, defaults=terms, inputs=words, let=terms)
-    tables = {"inputs": _some, "layers": _some, "parameters": _table_of(_as_read), "blocks": _table_of(_as_read)}
+    hooks = {"inputs": _some, "layers": _some, "parameters": tables, "let": tables, "blocks": tables}
     texts = dict.fromkeys(("name", "source", "title", "description"), _text)
-    _register(converter, Header, **tables, **texts, let=terms, outputs=_each(_text))
+    _register(converter, Header, **hooks, **texts, outputs=_each(_text))
+    converter.register_structure_hook(Computed, lambda value, kind: Computed(_term(value, kind)))
     converter.register_structure_hook(Parameter, _short_parameter(converter.get_structure_hook(Parameter)))
     converter.register_structure_hook(Layer, _layer_of(converter.get_structure_hook(Layer)))
     return converter
@@ -275,10 +295,14 @@ def _some(value: Any, kind: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _table_of(item: Hook) -> Hook:
+def _table_of(item: Hook, *, named: bool = False) -> Hook:
+    """A table whose values are items; ``named`` where its keys are names that expressions can use."""
+
     def read(value: Any, kind: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise ValueError(f"must be a table, not {_shown(value)}")
+        if named:
+            _all(((key, key) for key in value), _word, kind)
         return _all(value.items(), item, kind)
 
     return read
