@@ -34,14 +34,17 @@ class Builder:
         self.inputs: list[str] = []
         self.notes: list[str] = []
         self._names: set[str] = set()
+        self._numbers: dict[str, int] = {}  # where the search for a free number goes on
 
     def unused(self, name: str) -> str:
         """``name``, or ``name`` with the first free number behind it, reserved as a node name."""
-        candidate, number = name or "node", 1
+        wanted = name or "node"
+        candidate, number = wanted, self._numbers.get(wanted, 1)
         while candidate in self._names:
             number += 1
-            candidate = f"{name}#{number}"
+            candidate = f"{wanted}#{number}"
         self._names.add(candidate)
+        self._numbers[wanted] = number
         return candidate
 
     def input(self, tensor_id: str, shape: Shape | None, dtype: DType) -> str:
