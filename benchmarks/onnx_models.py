@@ -1,15 +1,18 @@
-"""ONNX files to measure with: real architectures, random weights, built with ``onnx.helper``."""
+"""ONNX files to measure with: real architectures, random weights, built with ``onnx.helper``.
+
+python benchmarks/onnx_models.py NAME FILE
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-__all__ = ["MODELS", "chain", "resnet50", "vit_b_16"]
+__all__ = ["chain", "resnet50", "vit_b_16"]
 
 
 class _Model:
@@ -137,4 +140,14 @@ def chain(path: Path, nodes: int) -> None:
     model.save(path, [1, 3, 32, 32], model.nodes[-1].output[0], [1, 8, 32, 32])
 
 
-MODELS: dict[str, Callable[[Path], None]] = {"resnet50": resnet50, "vit_b_16": vit_b_16}
+def main(name: str, path: Path) -> None:
+    """Writes the model of that name: resnet50, vit_b_16, or chain_N."""
+    kind, _, nodes = name.rpartition("_")
+    if kind == "chain":
+        chain(path, int(nodes))
+    else:
+        {"resnet50": resnet50, "vit_b_16": vit_b_16}[name](path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -5,6 +5,7 @@ Nothing heavy is imported before ``run`` has its handlers up, so that Ctrl-C nev
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ BROKEN_PIPE: Final = 141
 
 def run() -> None:
     """The ``weighbridge`` command."""
+    # One report is built and the process ends: the collector would only walk the growing graph again and again.
+    gc.disable()
     sys.exit(main(sys.argv[1:]))
 
 
