@@ -52,6 +52,8 @@ class WeighbridgeError(Exception):
     def __str__(self) -> str:
         located = f"{self.where}: {self.what}" if self.where else self.what
         summary = f"{located}; {self.hint}" if self.hint else located
+        if len(self.details) == 1:
+            return f"{summary}: {self.details[0]}"
         return "\n".join((summary, *(f"  {detail}" for detail in self.details)))
 
     def at(self, where: str) -> WeighbridgeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -55,20 +56,23 @@ def execute(arguments: Sequence[str]) -> int:
 
     Raises ``BadSpec`` for wrong usage, and whatever error of the tree the command meets.
     """
+    instruction = os.environ.get(_COMPLETION_VARIABLE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(app, {}, "weighbridge", _COMPLETION_VARIABLE, instruction)
+    # click's own main() would handle a closed pipe and Ctrl-C in ways of its own.
     try:
-        request = app.main(list(arguments), "weighbridge", _COMPLETION_VARIABLE, standalone_mode=False)
+        with app.make_context("weighbridge", list(arguments)) as context:
+            request = app.invoke(context)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "weighbridge"
+        where = getattr(error, "ctx", None)
+        command = where.command_path if where else "weighbridge"
         message = error.format_message().replace("\n", " ").rstrip(".")
         raise BadSpec(message, hint=f"`{command} --help` shows how it is called") from None
-    except click.Abort:
-        raise KeyboardInterrupt from None
-    except SystemExit as error:
-        if isinstance(error.__context__, OSError):  # a help text that nobody reads any more
-            raise BrokenPipeError from None
-        raise
-    return request() if callable(request) else int(request or 0)
+    return request() if callable(request) else 0
 
 
 def _sources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
