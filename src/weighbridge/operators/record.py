@@ -49,7 +49,8 @@ class Work(NamedTuple):
         return Work(m + n, a + b, u + v, d + e, c + f, s + t)
 
     def times(self, count: int) -> Work:
-        return Work(*(a * count for a in self))
+        m, a, u, d, c, s = self
+        return Work(m * count, a * count, u * count, d * count, c * count, s * count)
 
 
 class Loops(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
@@ -135,6 +134,8 @@ def _is_meant(target: str, layer: _Layer) -> bool:
 
 
 def _unknown(target: str, names: list[str]) -> BadSpec:
+    from difflib import get_close_matches
+
     near = get_close_matches(target, names, 3) or names[:8]
     more = ", …" if len(near) < len(names) else ""
     return BadSpec(
