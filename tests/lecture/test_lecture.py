@@ -1,0 +1,67 @@
+"""Every number of the source material, out of the public interface.
+
+The stated values are read from lecture.toml, never copied.  Each check is given one entry of it; an entry without a check
+stands in ``LATER``, with the reason.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+
+import pytest
+
+from tests.lecture import activations, measurements, operations, parameters  # noqa: F401 (they register their checks)
+from tests.lecture.entries import CHECKS
+
+LATER = {
+    "alexnet_size.deep_compression": "pruning, quantisation and coding of weights: compressed sizes have their own issue",
+    "deep_compression_alexnet": "as above",
+    "imagenet_on_mcu.rule": "the policy `held`: the issue on memory policies",
+    "imagenet_on_mcu.mobilenetv2_peak_B": "the policy `held`",
+    "imagenet_on_mcu.ratio": "the policy `held`",
+    "imagenet_on_mcu.over_320_kB": "the policy `held`",
+    "imagenet_on_mcu.mcunet_peak": "MCUNet's network is not in the textbook; the policy `held`",
+    "imagenet_on_mcu.resnet18_weights_MB": "the source's label, which none of its own figures gives",
+    "mobilenetv2_blocks.KiB": "depthwise layers in place: the issue on memory policies",
+    "mobilenetv2_blocks.over_256_KiB": "depthwise layers in place",
+    "mobilenetv2_blocks.block2_B": "depthwise layers in place",
+    "in_place_depthwise": "depthwise layers in place",
+    "training_memory.rule": "the issue on training memory",
+    "training_memory.resnet50_saved_MB": "the issue on training memory",
+    "training_memory.mobilenetv2_1_4_saved_MB": "the issue on training memory",
+    "training_memory.mobilenetv2_1_4_peak_MB": "the issue on training memory",
+    "training_memory.resnet50_saved_bias_only_MB": "the issue on training memory",
+    "training_memory.mobilenetv2_1_4_saved_bias_only_MB": "the issue on training memory",
+    "training_memory.bias_only": "the issue on training memory",
+    "energy_45nm_0V9": "the issue on energy",
+    "charge": "the issue on energy",
+    "peak_assumptions": "docs/conventions.md states them; a report prints each policy's rule beside its peak",
+    "boards.sram_budget_kB": "a budget of the user, not of a board: the issue on budgets",
+    "boards.big_mcu_sram_kB": "the issue on the device catalogue",
+}
+TEXTS = {"part", "what"}
+"""Keys that say what a table is about; where they hold a rule or a number they have a check."""
+
+
+@pytest.fixture(scope="session")
+def lecture(shared) -> dict[str, dict[str, object]]:
+    text = (shared / "facts" / "lecture.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text, parse_float=Decimal)
+
+
+@pytest.mark.parametrize(("table", "key"), CHECKS, ids=map(".".join, CHECKS))
+def test_entry(table, key, lecture):
+    function = CHECKS[table, key]
+    shared_by_several = sum(other is function for other in CHECKS.values()) > 1
+    function(lecture[table][key], *([key] if shared_by_several else []))
+
+
+def test_every_entry_is_checked_or_has_a_reason(lecture):
+    entries = {(table, key) for table, values in lecture.items() for key in values if key not in TEXTS}
+    postponed = {(t, k) for t, k in entries if t in LATER or f"{t}.{k}" in LATER}
+    assert entries - postponed - set(CHECKS) == set()
+    assert postponed & set(CHECKS) == set()
+    assert {table for table, _ in CHECKS} | {name.partition(".")[0] for name in LATER} == set(lecture)
+    named = {f"{t}.{k}" for t, k in entries} | set(lecture)
+    assert set(LATER) <= named
