@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from weighbridge.report.page import Page, Quantity, Row
-from weighbridge.report.spans import Line, Span, Style, bar, cells, clip, pad, wrap
+from weighbridge.report.spans import Line, Span, Style, bar, cells, fit, wrap
 
 __all__ = ["tree_lines"]
 
@@ -71,7 +71,7 @@ def _line(columns: list[_Column], cell: Callable[[_Column], Span]) -> Line:
     spans = []
     for column in columns:
         span = cell(column)
-        spans.append(Span(pad(clip(span.text, abs(column.width)), column.width), span.style))
+        spans.append(Span(fit(span.text, column.width), span.style))
         spans.append(Span(_GAP if column.title else " "))
     return Line(spans)
 

@@ -65,6 +65,16 @@ _one_line = json.JSONEncoder(allow_nan=False).encode
 
 
 def _plain(value: Any, lost: list[float]) -> Any:
+    """``value`` as JSON has it; ``lost`` collects what is not finite.  Tuples come first: a report is full of them."""
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", None)
+        if fields is None:
+            return [item if type(item) in _AS_IT_IS else _plain(item, lost) for item in value]
+        plain = dict(zip(fields, value, strict=True))
+        for field, item in plain.items():
+            if type(item) not in _AS_IT_IS:
+                plain[field] = _plain(item, lost)
+        return plain
     if value is None or isinstance(value, (int, str)):
         return value
     if isinstance(value, float):
@@ -72,16 +82,7 @@ def _plain(value: Any, lost: list[float]) -> Any:
             return value
         lost.append(value)
         return None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item, lost) for key, item in value.items()}
-    fields = getattr(value, "_fields", None)
-    if fields is None:
-        return [_plain(item, lost) for item in value]
-    plain = dict(zip(fields, value, strict=True))
-    for field, item in plain.items():
-        if type(item) not in _AS_IT_IS:
-            plain[field] = _plain(item, lost)
-    return plain
+    return {str(key): _plain(item, lost) for key, item in value.items()}
 
 
 def from_text(text: str) -> Report:
@@ -191,7 +192,7 @@ def _items(item: _Reader) -> _Reader:
 
 def _mapping(item: _Reader) -> _Reader:
     def read(value: Any) -> Any:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, (dict, Mapping)):
             raise _expected("an object", value)
         found = {}
         for key, element in value.items():
@@ -212,7 +213,7 @@ def _record(record: Any) -> _Reader:
     readers = [(name, _reader(hints[name])) for name in names]
 
     def read(value: Any) -> Any:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, (dict, Mapping)):
             raise _expected("an object", value)
         found = {}
         for name, reader in readers:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-__all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "in_ascii", "level", "pad", "wrap"]
+__all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "fit", "in_ascii", "level", "pad", "wrap"]
 
 
 class Style(StrEnum):
@@ -73,6 +73,14 @@ def pad(text: str, width: int) -> str:
     """``text`` filled up to ``width`` cells, on its left for a negative width."""
     fill = " " * (abs(width) - cells(text))
     return fill + text if width < 0 else text + fill
+
+
+def fit(text: str, width: int) -> str:
+    """``text`` in exactly ``width`` cells, clipped or padded; on the right for a negative width."""
+    size = abs(width)
+    if text.isascii() and len(text) <= size:
+        return text.rjust(size) if width < 0 else text.ljust(size)
+    return pad(clip(text, size), width)
 
 
 def wrap(text: str, width: int, style: Style, *, indent: int = 0, hanging: int = 0) -> list[Line]:
