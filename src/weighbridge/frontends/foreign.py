@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
 __all__ = ["As", "Foreign", "Rule", "Services", "Step", "bind", "translate"]
@@ -59,6 +60,12 @@ class Foreign:
     def has(self, position: int) -> bool:
         """Whether the operand is there."""
         return position < len(self.inputs) and self.inputs[position] != ""
+
+    def operand(self, position: int) -> str:
+        """The tensor at a position.  Raises ``GraphError`` where the file left it out."""
+        if not self.has(position):
+            raise GraphError(f"{self.op} lacks its operand {position}", where=self.name)
+        return self.inputs[position]
 
     def has_output(self, position: int) -> bool:
         """Whether the result is used."""

@@ -31,6 +31,7 @@ __all__ = ["MAX_EXPANDED", "Capture"]
 MAX_EXPANDED = 200_000
 """Nodes that functions and repeated bodies may grow to: functions that call functions can double at every level."""
 NEWEST_OPSET = 28
+MAX_OPERAND_VALUES = 4096
 
 
 class Capture:
@@ -276,7 +277,8 @@ class _Asker:
 
     def values_of(self, tensor: str) -> tuple[Any, ...] | None:
         found = self.capture.values.of(tensor)
-        return None if found is None else found.values
+        # Rules look at operands of as many values as a tensor has dimensions, or a split parts.
+        return None if found is None or len(found.values) > MAX_OPERAND_VALUES else found.values
 
     def is_static(self, tensor: str) -> bool:
         return tensor in self.capture.static

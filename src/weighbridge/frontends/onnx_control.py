@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["branch", "inline", "loop", "scan"]
 
-MAX_CALLS = 100
-"""Functions that call functions; Python's own stack ends a little later."""
+MAX_DEPTH = 100
+"""Functions and bodies inside each other; Python's own stack ends a little later."""
 MAX_REBUILT_DEPTH = 3
 """Deeper loops are not built a second time where shapes change: every level would double the time."""
 _UNKNOWN_TRIPS = "how often it runs depends on values: one pass is counted"
@@ -60,8 +60,7 @@ def inline(capture: Capture, scope: Scope, call: Foreign, record: Record, functi
         raise BadModel(
             f"the function {record.op!r} calls itself", where=call.name, hint="the file is damaged or hostile"
         )
-    if len(scope.calls) >= MAX_CALLS:
-        raise BadModel(f"functions call functions more than {MAX_CALLS} deep", where=call.name)
+    _check_depth(scope, call)
     given = {**attributes_of(function.attribute_proto), **call.attributes}
     opsets = {"" if one.domain == "ai.onnx" else one.domain: one.version for one in function.opset_import}
     inner = Scope(
@@ -71,6 +70,7 @@ def inline(capture: Capture, scope: Scope, call: Foreign, record: Record, functi
         path=f"{call.name}/",
         calls=scope.calls | {key},
         module=capture.module(scope, record),
+        depth=scope.depth + 1,
     )
     for index, formal in enumerate(function.input):
         inner.bind(formal, call.inputs[index] if call.has(index) else "", call.name)
@@ -106,7 +106,7 @@ def branch(capture: Capture, scope: Scope, call: Foreign, record: Record) -> Non
     for index in range(len(record.outputs)):
         one, other = (each.tensor(index) for each in built)
         types.append(_Type(one.shape if one.shape == other.shape else None, one.dtype))
-    operands = [("condition", call.inputs[0])]
+    operands = [("condition", call.operand(0))]
     _finish(capture, scope, call, record, BRANCH, operands, built, types, 1)
 
 
@@ -280,10 +280,25 @@ def _control_type(formal: Any, dtype: str) -> _Type:
     return _Type(stated if stated == (1,) else (), DTYPES[dtype])
 
 
+def _check_depth(scope: Scope, call: Foreign) -> None:
+    if scope.depth >= MAX_DEPTH:
+        hint = "no real network is built like this: check where the file comes from"
+        raise BadModel(f"functions and bodies are nested more than {MAX_DEPTH} deep", where=call.name, hint=hint)
+
+
 def _inner(scope: Scope, frame: Frame, call: Foreign) -> Scope:
     """The scope of a subgraph: it sees what is around it."""
-    path = f"{call.name}/"
-    return Scope(frame, scope.opsets, scope, given=scope.given, path=path, calls=scope.calls, module=scope.module)
+    _check_depth(scope, call)
+    return Scope(
+        frame,
+        scope.opsets,
+        scope,
+        given=scope.given,
+        path=f"{call.name}/",
+        calls=scope.calls,
+        module=scope.module,
+        depth=scope.depth + 1,
+    )
 
 
 def _build(capture: Capture, scope: Scope, call: Foreign, graph: Any, types: Sequence[_Type]) -> _Built:

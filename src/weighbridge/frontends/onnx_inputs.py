@@ -5,8 +5,9 @@ A dimension that nobody gave is a question to the user, never a silent 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from weighbridge.errors import BadSpec, NeedsShape
 from weighbridge.frontends.onnx_types import Declared
@@ -86,6 +87,35 @@ def _checked(name: str, size: int) -> int:
     return size
 
 
+_EXPRESSION: Final = re.compile(r"[-+*/%]")
+"""Exporters write dimensions such as ``past_sequence_length + 1``; names have none of these."""
+
+
+def _computed(symbol: str, known: Mapping[str, int]) -> int | None:
+    """The size of a dimension that is a formula of known ones; None where it is none."""
+    from weighbridge.frontends.toml_expression import ExpressionError, parse
+
+    if not _EXPRESSION.search(symbol):
+        return None
+    try:
+        size = parse(symbol).value(known)
+    except ExpressionError:
+        return None
+    return size if isinstance(size, int) and 0 <= size <= MAX_DIMENSION else None
+
+
+def _follows(symbol: str, known: set[str]) -> bool:
+    """Whether a dimension is a formula of other ones."""
+    from weighbridge.frontends.toml_expression import ExpressionError, parse
+
+    if not _EXPRESSION.search(symbol):
+        return False
+    try:
+        return parse(symbol).names <= known
+    except ExpressionError:
+        return False
+
+
 class _Settling:
     """The dimensions of all inputs while they are filled in."""
 
@@ -124,6 +154,8 @@ class _Settling:
             self.batches[name] = batch
             if isinstance(first, str):
                 self.symbols[first] = batch
+        if not firsts and not self.given:
+            raise BadSpec("no input has a dimension that could be the batch")
         if opened or not firsts:
             return
         fixed = [first for first in firsts.values() if isinstance(first, int)]
@@ -152,7 +184,12 @@ class _Settling:
     def _size(self, name: str, axis: int, stated: int | str | None) -> int | None:
         if axis == 0 and name in self.batches:
             return self.batches[name]
-        return self.symbols.get(stated) if isinstance(stated, str) else stated
+        if not isinstance(stated, str) or stated in self.symbols:
+            return self.symbols[stated] if isinstance(stated, str) else stated
+        size = _computed(stated, self.symbols)
+        if size is not None:
+            self.symbols[stated] = size
+        return size
 
     def _question(self, missing: list[tuple[str, int]]) -> NeedsShape:
         """The error that names the first open dimension and shows options that close all of them."""
@@ -160,15 +197,23 @@ class _Settling:
         one = self.declared[name]
         if axis < 0:
             return NeedsShape(f"the input {name!r} has no shape", hint=f"give it: --input {name}=1x3x224x224")
-        symbol = one.dimensions[axis] if one.dimensions else None
+        symbol = self._symbol(name, axis)
         called = f" ({symbol})" if symbol else ""
-        options: dict[str, None] = {}
-        for other, at in missing:
-            options[self._option(other, at)] = None
+        asked = [(other, at) for other, at in missing if not _follows(self._symbol(other, at), self._symbols(missing))]
+        options = dict.fromkeys(self._option(other, at) for other, at in asked or missing)
         shown = " ".join(list(options)[:4]) + (" …" if len(options) > 4 else "")
         return NeedsShape(
             f"dimension {axis}{called} of the input {name!r} ({one.text()}) is open", hint=f"give it: {shown}"
         )
+
+    def _symbol(self, name: str, axis: int) -> str:
+        """What the file calls a dimension; "" where it has no name."""
+        dimensions = self.declared[name].dimensions or ()
+        symbol = dimensions[axis] if 0 <= axis < len(dimensions) else None
+        return symbol if isinstance(symbol, str) else ""
+
+    def _symbols(self, missing: list[tuple[str, int]]) -> set[str]:
+        return {*self.symbols, *(self._symbol(name, axis) for name, axis in missing)}
 
     def _option(self, name: str, axis: int) -> str:
         dimensions = self.declared[name].dimensions or ()

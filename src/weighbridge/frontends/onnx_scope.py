@@ -186,7 +186,7 @@ class Scope:
 
     ``parent`` is the scope around a body, from which it may take names (a function has none); ``given`` are the attributes
     that the caller of a function passed, ``path`` is what node names inside get in front.  ``declared`` are the types that
-    the file states, as messages; ``stated`` those of them that were asked for.
+    the file states, as messages; ``stated`` those of them that were asked for.  ``depth`` counts the functions and bodies around.
     """
 
     def __init__(
@@ -199,6 +199,7 @@ class Scope:
         path: str = "",
         calls: frozenset[tuple[str, str]] = frozenset(),
         module: str = "",
+        depth: int = 0,
     ) -> None:
         self.frame = frame
         self.opsets = opsets
@@ -207,6 +208,7 @@ class Scope:
         self.path = path
         self.calls = calls
         self.module = module
+        self.depth = depth
         self.names: dict[str, str] = {}
         self.declared: dict[str, Any] = {}
         self.stated: dict[str, Declared] = {}

@@ -41,12 +41,12 @@ def _aligned(call: Foreign, operator: str, name: str, axis: int) -> Sequence[Ste
     left, right = call.rank(0) or 0, call.rank(1) or 0
     behind = left - axis - right
     if behind <= 0:
-        return (Step(operator, [(first, call.inputs[0]), (name, call.inputs[1])], {}, call.outputs),)
+        return (Step(operator, [(first, call.operand(0)), (name, call.operand(1))], {}, call.outputs),)
     aligned = call.inner("aligned")
     axes = tuple(range(right, right + behind))
     return (
-        Step("unsqueeze", [("x", call.inputs[1])], {"axes": axes}, [aligned]),
-        Step(operator, [(first, call.inputs[0]), (name, aligned)], {}, call.outputs),
+        Step("unsqueeze", [("x", call.operand(1))], {"axes": axes}, [aligned]),
+        Step(operator, [(first, call.operand(0)), (name, aligned)], {}, call.outputs),
     )
 
 
@@ -68,14 +68,14 @@ def _clip(call: Foreign) -> Sequence[Step]:
         bound: Any = values[0] if values else call.get(name)
         if bound is not None and isfinite(bound) and abs(bound) < _LARGEST_FLOAT:
             bounds[ours] = bound
-    return (Step("clip", [("x", call.inputs[0])], bounds, call.outputs),)
+    return (Step("clip", [("x", call.operand(0))], bounds, call.outputs),)
 
 
 def _swiglu(call: Foreign) -> Sequence[Step]:
     gate = call.inner("gate")
     return (
-        Step("silu", [("x", call.inputs[0])], {"alpha": call.get("alpha", 1.0)}, [gate]),
-        Step("mul", [("a", gate), ("b", call.inputs[1])], {}, call.outputs),
+        Step("silu", [("x", call.operand(0))], {"alpha": call.get("alpha", 1.0)}, [gate]),
+        Step("mul", [("a", gate), ("b", call.operand(1))], {}, call.outputs),
     )
 
 

@@ -65,7 +65,7 @@ def _product(operands: str, weight: int, attributes: Mapping[str, Attribute]) ->
 
     def rule(call: Foreign) -> Sequence[Step]:
         pairs = bind(call, operands)
-        if call.rank(weight) == 2 and call.services.is_static(call.inputs[weight]) and call.rank(0) != 0:
+        if call.rank(weight) == 2 and call.services.is_static(call.operand(weight)) and call.rank(0) != 0:
             return (Step("linear", pairs, {"weight_layout": "io", **attributes}, call.outputs),)
         return (Step("matmul", pairs, attributes, call.outputs),)
 

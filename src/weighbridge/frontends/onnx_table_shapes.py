@@ -42,7 +42,7 @@ def _reshape(call: Foreign) -> Sequence[Step]:
     declared: tuple[TensorType, ...] = ()
     if call.type(0) is None and isinstance(shape, tuple) and all(isinstance(size, int) and size > 0 for size in shape):
         sizes = tuple(size for size in shape if isinstance(size, int))
-        declared = (TensorType(sizes, DTYPES[call.services.dtype_name(call.inputs[0])]),)
+        declared = (TensorType(sizes, DTYPES[call.services.dtype_name(call.operand(0))]),)
     return (Step("reshape", bind(call, "x shape"), attributes, call.outputs, declared),)
 
 
@@ -69,14 +69,14 @@ def _gather(call: Foreign) -> Sequence[Step]:
     axis, table = call.get("axis", 0), call.type(0)
     services = call.services
     is_table = table is not None and len(table.shape) == 2 and (table.dtype.is_learnable or _is_dequantised(call))
-    if is_table and axis in (0, -2) and services.is_static(call.inputs[0]) and not services.is_static(call.inputs[1]):
+    if is_table and axis in (0, -2) and services.is_static(call.operand(0)) and not services.is_static(call.operand(1)):
         return (Step("embedding", bind(call, "w indices"), {}, call.outputs),)
     return (Step("gather", bind(call, "x indices"), {"axis": axis}, call.outputs),)
 
 
 def _is_dequantised(call: Foreign) -> bool:
     """Whether a table of small integers is looked up: quantised embeddings are dequantised behind the lookup."""
-    return call.services.dtype_name(call.inputs[0]) in ("int8", "uint8", "int4", "uint4")
+    return call.services.dtype_name(call.operand(0)) in ("int8", "uint8", "int4", "uint4")
 
 
 def _reduction(name: str) -> Rule:
@@ -110,12 +110,12 @@ def _resize(call: Foreign) -> Sequence[Step]:
         "mode": _MODES.get(call.get("mode", "nearest"), call.get("mode", "nearest")),
         "scales": call.get("scales") or "none",
     }
-    pairs = [("x", call.inputs[0])]
+    pairs = [("x", call.operand(0))]
     for position, word in words.items():
         kind = call.type(position)
         if not call.has(position) or (kind is not None and kind.elements == 0):
             continue
-        pairs.append((word, call.inputs[position]))
+        pairs.append((word, call.operand(position)))
         values = call.values(position)
         if word == "sizes":
             attributes[word] = UNKNOWN if values is None else tuple(int(value) for value in values)
@@ -160,7 +160,7 @@ def _one_hot(call: Foreign) -> dict[str, Attribute]:
 
 def _range(call: Foreign) -> dict[str, Attribute]:
     start, limit, step = (_number(call, position, UNKNOWN) for position in range(3))
-    return {"start": start, "limit": limit, "step": step, "dtype": call.services.dtype_name(call.inputs[0])}
+    return {"start": start, "limit": limit, "step": step, "dtype": call.services.dtype_name(call.operand(0))}
 
 
 def _shape(call: Foreign) -> dict[str, Attribute]:
