@@ -132,11 +132,11 @@ def _on_model(data: bytes, others: Sequence[bytes], random: Random) -> bytes:
         other = ModelProto.FromString(random.choice(others))
     except DecodeError:
         return _flip(data, others, random)
-    for _ in range(random.choice((1, 1, 2))):
-        random.choice(_ON_MODELS)(model, other, random)
     try:
+        for _ in range(random.choice((1, 1, 2))):
+            random.choice(_ON_MODELS)(model, other, random)
         return model.SerializeToString()
-    except ValueError:  # a name that an earlier fault made no UTF-8
+    except ValueError:  # protobuf takes no names that an earlier fault made no UTF-8
         return _flip(data, others, random)
 
 

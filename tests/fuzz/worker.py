@@ -26,6 +26,12 @@ from weighbridge.frontends.onnx_model import read
 
 MEMORY_BYTES = 1 << 30
 CASE_SECONDS = 20
+_OPTIONS: tuple[dict[str, Any], ...] = (
+    *({} for _ in range(5)),
+    {"on": "stm32f746"},
+    {"weight_bits": ["first=8", "rest=4"], "activation_bits": 8},
+    {"as_written": True},
+)
 _FORMATS = ("json", "csv", "markdown", "text")
 
 
@@ -63,7 +69,7 @@ def run(number: int, path: Path) -> tuple[bool, str]:
     try:
         model = read(path)
         past = True
-        report = weigh(path, inputs=shapes(model.proto))
+        report = weigh(path, inputs=shapes(model.proto), **_OPTIONS[number % len(_OPTIONS)])
         formatted(report, _FORMATS[number % len(_FORMATS)], depth=None, all_rows=True)
     except WeighbridgeError as error:
         message = str(error)
