@@ -25,6 +25,23 @@ _TAIL = """\
 Progress and warnings go to standard error. With `--json -`, `--csv -` or `--markdown -` standard output has that and nothing
 else.
 
+A reader that goes away and Ctrl-C give 141 and 130, as shells report them.
+
+## CSV
+
+`--csv` writes a row for every node that runs, under the names of the [JSON](json.md); an empty cell is unknown. It adds the
+shares of parameters and MACs (0 to 1), `other_operations` (everything computed beside the MACs) and `alive_bytes` (the memory
+alive while the node runs, policy `live`). A text that a spreadsheet would take for a formula, because it begins with `=`, `+`,
+`-` or `@`, has a `'` in front.
+
+## Environment
+
+| variable | meaning |
+|---|---|
+| `NO_COLOR` | no colour |
+| `COLUMNS` | the width of the page, from 60 columns on; wider than 120 is not used |
+| `WEIGHBRIDGE_DEBUG` | `1` shows the traceback of an internal error, for a report to us |
+
 ## Completion
 
 `weighbridge --show-completion bash` (or `zsh`, `fish`) prints the script that makes the shell complete commands, options,

@@ -50,6 +50,7 @@ def test_a_total_that_misses_nodes_is_a_lower_bound_and_names_them() -> None:
     assert macs.value[:2] == (">= 724,406,816", ">= 724.4 M")
     assert macs.convention.startswith("2 nodes not counted: my.Op x2; ")
     assert not macs.is_exact
+    assert headline(shown, "model size").value.full == ">= 243,860,896 B"
     assert shown.total.macs.full == ">= 724,406,816"
     assert row(shown, "odd0").macs.full == "?"
     assert row(shown, "odd0").operator == "my.Op"

@@ -46,12 +46,11 @@ def _count(label: str, value: int, convention: str, is_exact: bool = True) -> He
     return Headline(label, Quantity(full, brief), convention, is_exact)
 
 
-def _bytes(label: str, value: int | None, convention: str) -> Headline:
+def _bytes(label: str, value: int | None, convention: str, is_exact: bool = True) -> Headline:
     if value is None:
         return Headline(label, Quantity("unknown", "unknown"), convention, is_exact=False)
-    return Headline(
-        label, Quantity(f"{exact(value)} B", decimal_bytes(value)), f"= {binary_bytes(value)}; {convention}"
-    )
+    full, brief = (lower_bound(text, is_exact) for text in (f"{exact(value)} B", decimal_bytes(value)))
+    return Headline(label, Quantity(full, brief), f"= {binary_bytes(value)}; {convention}", is_exact)
 
 
 def _sizes(facts: NetworkFacts) -> Iterator[Headline]:
@@ -69,7 +68,9 @@ def _sizes(facts: NetworkFacts) -> Iterator[Headline]:
         )
     weights = "" if facts.weight_bytes is None else f"; the weights alone {exact(facts.weight_bytes)} B"
     constants = f"; buffers and constants {exact(facts.constant_bytes)} B more" if facts.constant_bytes else ""
-    yield _bytes("model size", facts.parameter_bytes, f"parameters at their stored widths{weights}{constants}")
+    yield _bytes(
+        "model size", facts.parameter_bytes, f"parameters at their stored widths{weights}{constants}", facts.exact
+    )
 
 
 def _computation(report: Report) -> Iterator[Headline]:
