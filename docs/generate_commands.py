@@ -38,7 +38,7 @@ alive while the node runs, policy `live`). A text that a spreadsheet would take 
 
 | variable | meaning |
 |---|---|
-| `NO_COLOR` | no colour |
+| `NO_COLOR` | anything but nothing turns colour off |
 | `COLUMNS` | the width of the page, from 60 columns on; wider than 120 is not used |
 | `WEIGHBRIDGE_DEBUG` | `1` shows the traceback of an internal error, for a report to us |
 

@@ -8,6 +8,8 @@ import pytest
 
 import weighbridge
 from tests.report.samples import alexnet, large, node, on_device, report
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
 from weighbridge.report.page import Headline, Page, Row
 from weighbridge.report.view import node_table, page
 
@@ -82,6 +84,17 @@ def test_subtotals_and_shares_of_modules() -> None:
     assert classifier.parameters.percent == "96.2%"
     assert [item.label for item in shown.rows if item.is_peak] == ["features", "conv1"]
     assert [item.depth for item in shown.rows[:3]] == [0, 1, 1]
+
+
+def test_shared_parameters_are_once_in_the_total_and_the_page_says_so() -> None:
+    builder = Builder("tied")
+    x = builder.input("x", (1, 4), DTYPES["float32"])
+    w = builder.stored("w", (4, 4), DTYPES["float32"])
+    (h,) = builder.add("linear", [("x", x), ("w", w)], name="first")
+    (y,) = builder.add("linear", [("x", h), ("w", w)], name="second")
+    shown = page(weighbridge.weigh(builder.graph([y])))
+    assert [item.parameters.full for item in (*shown.rows, shown.total)] == ["16", "16", "16"]
+    assert "several nodes share" in shown.rows_note
 
 
 def test_a_small_share_is_never_nothing() -> None:

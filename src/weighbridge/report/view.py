@@ -31,11 +31,6 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False) ->
     peak = next((index for index, node in enumerate(report.nodes) if node.name == peak_node), None)
     rows = None if all_rows else _ROWS
     shown, total = visible_entries(report.nodes, profile, peak, depth=depth, rows=rows)
-    note = (
-        ""
-        if len(shown) == total
-        else f"{len(shown):,} of {total:,} rows of the module tree; --depth N or --all shows more"
-    )
     network = report.network
     return Page(
         title=printable(network.name),
@@ -43,13 +38,22 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False) ->
         headlines=headlines(report),
         rows=tuple(_row(visible, report) for visible in shown),
         total=_total(report),
-        rows_note=note,
+        rows_note=_rows_note(report, len(shown), total),
         profile=_profile(report, profile, peak),
         verdicts=verdicts(report),
         uncounted=_faults(report.facts.uncounted),
         notes=tuple(printable(note, 400) for note in report.notes),
         tool=printable(report.tool),
     )
+
+
+def _rows_note(report: Report, shown: int, total: int) -> str:
+    notes = []
+    if shown < total:
+        notes.append(f"{shown:,} of {total:,} rows of the module tree; --depth N or --all shows more")
+    if sum(node.parameters or 0 for node in report.nodes) > report.facts.deployed_parameters:
+        notes.append("parameters that several nodes share are in the row of each, and once in the total")
+    return "; ".join(notes)
 
 
 def _subtitle(report: Report) -> str:
