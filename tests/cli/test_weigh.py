@@ -339,3 +339,11 @@ def test_every_option_is_in_the_help_and_every_example_of_the_help_parses(capsys
     assert len(examples) >= 5
     codes = {" ".join(example): main(example) for example in examples if "model.onnx" not in example}
     assert set(codes.values()) <= {0, 1}
+
+
+def test_every_bad_input_is_one_line(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = sorted((shared / "data" / "bad_inputs").iterdir())
+    assert len(files) >= 6
+    for file in files:
+        assert main(["weigh", str(file)]) == 2
+        assert file.name in one_line(capsys)
