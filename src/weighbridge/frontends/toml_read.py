@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -69,7 +71,7 @@ def read(document: Mapping[str, Any], where: str) -> Specification:
     check.blocks()
     faults += check.found
     faults += [fault for name, parameter in parameters.items() for fault in _default_faults(name, parameter)]
-    refuse(dict.fromkeys(faults), where)
+    refuse(sorted(dict.fromkeys(faults), key=lambda fault: _place(fault.path)), where)
     if header is None:
         raise AssertionError("a file without faults has a header")
     return Specification(header, parameters, let, tuple(inputs.values()), lines, pieces)
@@ -92,6 +94,11 @@ class _Loose(NamedTuple):
         return {name for name, _ in self.table(key)}
 
 
+def _place(path: str) -> list[tuple[int, str]]:
+    """Sorts paths as a person reads a file: the tenth layer behind the ninth."""
+    return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in re.split(r"(\d+)", path)]
+
+
 def _structured(entries: Iterable[tuple[Any, Any]], of: type[T], path: str, faults: list[Fault]) -> dict[Any, T]:
     kept = {}
     for key, value in entries:
@@ -102,8 +109,24 @@ def _structured(entries: Iterable[tuple[Any, Any]], of: type[T], path: str, faul
 
 
 def _lines(entries: Iterable[tuple[int, Any]], path: str, faults: list[Fault]) -> tuple[Line, ...]:
-    layers = _structured(entries, Layer, path, faults)
-    return tuple(Line(f"{path}[{index}]", layer) for index, layer in layers.items())
+    lines = []
+    for index, value in entries:
+        found: list[Fault] = []
+        where = f"{path}[{index}]"
+        layer = structure(value, Layer, where, found)
+        if found and isinstance(value, dict):
+            layer = structure(_repaired(value, where, found), Layer, where, [])
+        if layer is not None:
+            lines.append(Line(where, layer))
+        faults += found
+    return tuple(lines)
+
+
+def _repaired(table: Mapping[str, Any], path: str, faults: Sequence[Fault]) -> dict[str, Any]:
+    """The table of a layer with a number where an argument has a fault, so that its other keys are looked at as well."""
+    bad = {re.split(r"[.\[]", fault.path.removeprefix(f"{path}."))[0] for fault in faults}
+    own = {field.name for field in fields(Layer)} | {"from"}
+    return {key: 0 if key in bad else value for key, value in table.items() if key not in bad & own}
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

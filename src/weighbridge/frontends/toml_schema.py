@@ -258,7 +258,7 @@ def _dtype(value: Any, _: Any) -> str:
 
 def _term(value: Any, kind: Any) -> Term:
     if isinstance(value, list):
-        return tuple(_term(item, kind) for item in value)
+        return tuple(_all(enumerate(value), _term, kind).values())
     return parse(value) if isinstance(value, str) else _number_or_truth(value)
 
 
@@ -310,11 +310,12 @@ def _table_of(item: Hook, *, named: bool = False) -> Hook:
 
 def _all(entries: Iterable[tuple[Any, Any]], item: Hook, kind: Any) -> dict[Any, Any]:
     """Every entry through the hook ``item``; the faults of all are raised together, each with its key."""
-    read, errors = {}, []
+    read: dict[Any, Any] = {}
+    errors: list[Exception] = []
     for key, value in entries:
         try:
             read[key] = item(value, kind)
-        except ValueError as error:
+        except (ValueError, cattrs.BaseValidationError) as error:
             error.add_note(cattrs.IterableValidationNote("", key, kind))
             errors.append(error)
     if errors:
