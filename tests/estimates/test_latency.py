@@ -163,5 +163,6 @@ def test_an_estimate_states_its_conditions() -> None:
     other = estimate(SMALL, chip, "fp16")
     assert other.conditions.precision == "float16"
     assert other.notes == ("Test device: arithmetic at float16, bytes as the network stores them (int8)",)
+    assert estimate(SMALL._replace(precision="float32"), chip, "tf32").notes[0].startswith("Test device: no latency")
     with pytest.raises(BadSpec, match="there is no precision 'fp17'"):
         estimate(SMALL, chip, "fp17")

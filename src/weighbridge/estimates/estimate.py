@@ -41,7 +41,7 @@ def estimate(demand: Demand, device: Device, precision: str | None = None, batch
     own = demand.precision
     used = own if precision is None else precision_named(precision)
     notes = []
-    if used != own and own is not None:
+    if own is not None and used is not None and _stored_bits(used) != _stored_bits(own):
         notes.append(f"{device.title}: arithmetic at {used}, bytes as the network stores them ({own})")
     verdict, floor = fit(demand, device), latency(demand, device, used)
     return Estimate(
@@ -51,3 +51,8 @@ def estimate(demand: Demand, device: Device, precision: str | None = None, batch
         latency=floor,
         notes=(*notes, *verdict.notes, *floor.notes),
     )
+
+
+def _stored_bits(precision: str) -> int:
+    """The bits that a value of this precision takes in memory; tf32 is a way to multiply values of 32."""
+    return int("".join(character for character in precision if character.isdigit()))
