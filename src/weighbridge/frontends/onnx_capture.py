@@ -104,7 +104,7 @@ class Capture:
             self.node(scope, record)
 
     def node(self, scope: Scope, record: Record) -> None:
-        name = self.names.node(f"{scope.path}{record.name}" if record.name else "", record.op)
+        name = self.names.node(scope.path, record.name, record.op)
         if scope.path or scope.frame.depth:
             self._count_expanded(name)
         inputs = tuple([scope.find(one, name) if one else "" for one in record.inputs])

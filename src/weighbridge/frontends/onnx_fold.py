@@ -304,6 +304,7 @@ _RULES: dict[str, Callable[[Question], tuple[Array, ...]]] = {
     "Mul": _elementwise(operator.mul),
     "Div": _elementwise(_divide),
     "Neg": _elementwise(operator.neg),
+    "Relu": _elementwise(lambda value: max(value, 0)),
     "Abs": _elementwise(abs),
     "Sign": _elementwise(_sign),
     "Floor": _elementwise(_floor),

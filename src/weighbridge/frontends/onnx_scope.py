@@ -141,13 +141,15 @@ class Names:
         self._taken.add(candidate)
         return candidate
 
-    def node(self, name: str, op: str) -> str:
-        """A name for a node; operators without one are numbered."""
+    def node(self, path: str, name: str, op: str) -> str:
+        """A name for a node below a path; operators without one are numbered."""
         if name:
-            return self.fresh(name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…")
-        number = self._last.get(f"\0{op}", -1) + 1
-        self._last[f"\0{op}"] = number
-        return self.fresh(f"{op}_{number}")
+            whole = path + name
+            return self.fresh(whole if len(whole) <= MAX_NAME else f"{whole[: MAX_NAME - 1]}…")
+        stem = f"{path}{op}"[: MAX_NAME - 10]
+        number = self._last.get(f"{stem}_", -1) + 1
+        self._last[f"{stem}_"] = number
+        return self.fresh(f"{stem}_{number}")
 
 
 class Frame:

@@ -79,6 +79,15 @@ def _swiglu(call: Foreign) -> Sequence[Step]:
     )
 
 
+def _held(operator: str) -> Rule:
+    """An optional value that holds a tensor of known shape is that tensor."""
+
+    def rule(call: Foreign) -> Sequence[Step]:
+        return (Step(operator if call.type(0) is None else "identity", bind(call, "x"), {}, call.outputs),)
+
+    return rule
+
+
 def _numbers(**defaults: float) -> Any:
     """Attributes that have the same names as ours."""
 
@@ -184,8 +193,8 @@ _SEQUENCE_RULES: Final[dict[str, Rule]] = {
     "SequenceLength": As("sequence_length", "sequence"),
     "SplitToSequence": As("split_to_sequence", "x sizes"),
     "ConcatFromSequence": As("concat_from_sequence", "sequence"),
-    "Optional": As("optional", "x"),
-    "OptionalGetElement": As("optional_get_element", "x"),
+    "Optional": _held("optional"),
+    "OptionalGetElement": _held("optional_get_element"),
     "OptionalHasElement": As("optional_has_element", "x"),
     "StringNormalizer": As("string_normalizer", "x"),
     "StringSplit": As("string_split", "x"),
