@@ -10,7 +10,7 @@ from functools import cache
 
 from .dtypes import DTYPES, DType
 from .errors import GraphError
-from .graph import UNKNOWN, Attribute, Body, Graph, Node, Role, Shape, Tensor, TensorType
+from .graph import UNKNOWN, Attribute, Body, Graph, Node, Role, Shape, Tensor, TensorType, check_shape
 from .operators.record import REQUIRED, Call, Op, Operand, parse_operands
 from .operators.table import OPERATORS
 
@@ -123,6 +123,7 @@ class Builder:
     def _tensor(self, tensor: Tensor) -> str:
         if tensor.id in self.tensors:
             raise GraphError(f"there are two tensors called {tensor.id!r}", where=self.name)
+        check_shape(tensor, self.name)
         self.tensors[tensor.id] = tensor
         return tensor.id
 

@@ -19,6 +19,7 @@ __all__ = [
     "CONTROL",
     "LOOP",
     "MAX_DIMENSION",
+    "MAX_RANK",
     "SCAN",
     "UNKNOWN",
     "Attribute",
@@ -29,6 +30,7 @@ __all__ = [
     "Shape",
     "Tensor",
     "TensorType",
+    "check_shape",
 ]
 
 Shape = tuple[int, ...]
@@ -43,6 +45,9 @@ CONTROL = frozenset({BRANCH, LOOP, SCAN})
 
 MAX_DIMENSION = 1 << 48
 """A larger dimension is no network but a damaged or hostile file; no memory that exists holds 2^48 of anything."""
+
+MAX_RANK = 64
+"""More dimensions than this (numpy's limit) have no use; with it the sizes that follow stay numbers that can be printed."""
 
 
 class Role(StrEnum):
@@ -148,7 +153,7 @@ class Graph:
     """Tensors by id, nodes in an order that can be executed, and what goes in and out.
 
     Raises ``GraphError`` when built from parts that do not fit: an operand that nothing makes or that is made later, a
-    tensor made twice, a stored tensor that a node writes, a name used twice, a dimension that is negative or absurd.
+    tensor made twice, a stored tensor that a node writes, a name used twice, dimensions that are negative, absurd or too many.
     """
 
     name: str
@@ -184,9 +189,7 @@ def _verify(graph: Graph) -> None:
     for key, tensor in graph.tensors.items():
         if key != tensor.id:
             raise GraphError(f"the tensor {tensor.id!r} is filed under {key!r}", where=graph.name)
-        for size in tensor.shape or ():
-            if not 0 <= size <= MAX_DIMENSION:
-                raise GraphError(f"the tensor {tensor.id!r} has a dimension of {size}", where=graph.name)
+        check_shape(tensor, graph.name)
     ready = {tensor.id for tensor in graph.tensors.values() if tensor.role in _STORED}
     for tensor_id in graph.inputs:
         if tensor_id not in graph.tensors:
@@ -198,6 +201,16 @@ def _verify(graph: Graph) -> None:
     for tensor_id in graph.outputs:
         if tensor_id not in ready:
             raise GraphError(f"nothing makes the output {tensor_id!r}", where=graph.name)
+
+
+def check_shape(tensor: Tensor, where: str) -> None:
+    """Raises ``GraphError`` for a shape that no network has: see ``MAX_DIMENSION`` and ``MAX_RANK``."""
+    shape = tensor.shape or ()
+    if len(shape) > MAX_RANK:
+        raise GraphError(f"the tensor {tensor.id!r} has {len(shape)} dimensions, more than {MAX_RANK}", where=where)
+    for size in shape:
+        if not 0 <= size <= MAX_DIMENSION:
+            raise GraphError(f"the tensor {tensor.id!r} has a dimension of {size}", where=where)
 
 
 def _verify_node(graph: Graph, node: Node, names: set[str], ready: set[str]) -> None:

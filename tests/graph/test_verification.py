@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
-from weighbridge.graph import MAX_DIMENSION, Graph, Node, Role, Tensor
+from weighbridge.graph import MAX_DIMENSION, MAX_RANK, Graph, Node, Role, Tensor
 
 FLOAT = DTYPES["float32"]
 
@@ -57,6 +58,18 @@ def test_an_input_that_is_no_tensor() -> None:
 def test_absurd_dimensions(size: int) -> None:
     with pytest.raises(GraphError, match="dimension"):
         Graph("g", {"x": Tensor("x", (1, size), FLOAT)}, (), (), ())
+
+
+def test_more_dimensions_than_anything_has() -> None:
+    """Sizes of such tensors have more digits than Python prints: they are refused before a rule can word an error with one."""
+    most = Tensor("x", (MAX_DIMENSION,) * MAX_RANK, FLOAT)
+    assert len(str(most.bytes)) < 1000
+    assert Graph("g", {"x": most}, (), ("x",), ("x",)).outputs == ("x",)
+    more = (MAX_DIMENSION,) * (MAX_RANK + 1)
+    with pytest.raises(GraphError, match="65 dimensions, more than 64"):
+        Graph("g", {"x": Tensor("x", more, FLOAT)}, (), (), ())
+    with pytest.raises(GraphError, match="65 dimensions, more than 64"):
+        Builder("g").input("x", more, FLOAT)
 
 
 def test_a_tensor_under_another_name() -> None:
