@@ -20,6 +20,7 @@ sorce = "a test"
 inputs = [{ name = "x y", shape = [1, "hieght"] }, { name = "z", shape = 3, dtype = "float33" }]
 outputs = ["nobody"]
 parameters.height = { default = 3, minimum = 5, typo = 1 }
+parameters.depth = { default = 3, minimum = 5 }
 parameters.index = 3
 parameters.head = { default = "a", choices = ["b"] }
 let.twice = "2 * hight"
@@ -47,13 +48,15 @@ blocks.none = { layers = [] }
         load(text)
     found = {detail.partition(": ")[0] for detail in caught.value.details}
     assert found >= {
-        "$",
+        "$.sorce",
         "$.source",
         "$.inputs[0].name",
         "$.inputs[1].shape",
         "$.inputs[1].dtype",
-        "$.parameters.height",
+        "$.parameters.height.typo",
+        "$.parameters.depth",
         "$.parameters.head",
+        "$.parameters.index",
         "$.let.twice",
         "$.layers[0].name",
         "$.layers[1].name",

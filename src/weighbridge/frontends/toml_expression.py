@@ -12,7 +12,6 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 __all__ = ["MAX_TEXT", "Expression", "ExpressionError", "Value", "make_divisible", "parse"]
@@ -72,18 +71,20 @@ _Environment = Mapping[str, Value]
 _Evaluate = Callable[[_Environment], Value]
 
 
-@dataclass(frozen=True, slots=True)
 class Expression:
     """A parsed expression: its ``text``, the ``names`` it reads, and how to ``value`` it where they are known."""
 
-    text: str
-    names: frozenset[str]
-    evaluate: _Evaluate
+    __slots__ = ("_evaluate", "names", "text")
+
+    def __init__(self, text: str, names: frozenset[str], evaluate: _Evaluate) -> None:
+        self.text = text
+        self.names = names
+        self._evaluate = evaluate
 
     def value(self, known: Mapping[str, Value]) -> Value:
         """The value under ``known``.  Raises ``ExpressionError``: division by zero, text in arithmetic, overflow."""
         try:
-            result = self.evaluate(known)
+            result = self._evaluate(known)
         except (ArithmeticError, TypeError, ValueError, KeyError) as error:
             raise self._explained(error) from None
         if isinstance(result, float) and not math.isfinite(result):

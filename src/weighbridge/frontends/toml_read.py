@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -59,7 +58,7 @@ def read(document: Mapping[str, Any], where: str) -> Specification:
     # Where the top level has a fault, its tables are still looked at, as far as they are tables.
     loose = _Loose(document)
     parameters = _structured(loose.table("parameters"), Parameter, "$.parameters", faults)
-    let = {name: value.term for name, value in _structured(loose.table("let"), Computed, "$.let", faults).items()}
+    let = {name: value.value for name, value in _structured(loose.table("let"), Computed, "$.let", faults).items()}
     inputs = _structured(loose.list("inputs"), Input, "$.inputs", faults)
     lines = _lines(loose.list("layers"), "$.layers", faults)
     pieces = {}
@@ -125,7 +124,7 @@ def _lines(entries: Iterable[tuple[int, Any]], path: str, faults: list[Fault]) -
 def _repaired(table: Mapping[str, Any], path: str, faults: Sequence[Fault]) -> dict[str, Any]:
     """The table of a layer with a number where an argument has a fault, so that its other keys are looked at as well."""
     bad = {re.split(r"[.\[]", fault.path.removeprefix(f"{path}."))[0] for fault in faults}
-    own = {field.name for field in fields(Layer)} | {"from"}
+    own = {*Layer._fields, "from"}
     return {key: 0 if key in bad else value for key, value in table.items() if key not in bad & own}
 
 
