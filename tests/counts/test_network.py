@@ -159,6 +159,28 @@ def test_a_bias_that_the_file_adds_in_a_node_of_its_own_is_a_bias() -> None:
     assert (count(graph, deploy(graph)).biases, count(graph, graph).biases) == (4, 0)
 
 
+@pytest.mark.parametrize("in_body", [False, True])
+def test_a_bias_that_the_file_reshapes_before_it_adds_it_is_a_bias(in_body: bool) -> None:
+    builder = Builder("conv, reshape and add")
+    x, w, b = (
+        builder.input("x", (1, 3, 2, 2), FLOAT),
+        builder.stored("w", (5, 3, 1, 1), FLOAT),
+        builder.stored("b", (5,), FLOAT),
+    )
+    (y,) = builder.add("conv", [("x", x), ("w", w)])
+    (r,) = builder.add("reshape", [("x", b)], {"shape": (5, 1, 1)})
+    (y,) = builder.add("add", [("a", y), ("b", r)])
+    graph = builder.graph([y])
+    if in_body:
+        outer = Builder("loop")
+        body = Body("body", graph, 2)
+        outer.input("x", (1, 3, 2, 2), FLOAT)
+        result = TensorType((1, 5, 2, 2), FLOAT)
+        graph = outer.graph(outer.opaque(LOOP, [("captures", "x")], [result], name="loop", bodies=[body]))
+    facts = count(graph, deploy(graph))
+    assert (facts.weights, facts.biases, facts.other_parameters) == (15, 5, 0)
+
+
 def test_an_unknown_operator_is_named_and_makes_totals_lower_bounds() -> None:
     builder = Builder("unknown")
     x = builder.input("x", (2, 6), FLOAT)

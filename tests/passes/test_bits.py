@@ -119,3 +119,16 @@ def test_a_width_for_all_weights_is_the_sum_over_their_tensors(graph: Graph, bit
 
     collect(graph)
     assert sized.weight_bytes == sum(by_id.values())
+
+
+@pytest.mark.parametrize("reshaped", [False, True])
+def test_a_bias_in_a_node_of_its_own_is_one_for_the_rules_as_for_the_counts(reshaped: bool) -> None:
+    builder = Builder("matmul and add")
+    x, w, b = builder.input("x", (2, 6), FLOAT), builder.stored("w", (6, 4), FLOAT), builder.stored("b", (4,), FLOAT)
+    (y,) = builder.add("matmul", [("x", x), ("w", w)])
+    if reshaped:
+        (b,) = builder.add("reshape", [("x", b)], {"shape": (1, 4)})
+    (y,) = builder.add("add", [("a", y), ("b", b)])
+    graph = set_bits(builder.graph([y]), bit_rules(["biases=16", "other=8"]))
+    facts = counts.count(graph, deploy(graph))
+    assert (facts.biases, facts.parameter_bytes, facts.weight_bytes) == (4, 4 * 24 + 2 * 4, 4 * 24)

@@ -10,7 +10,7 @@ from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncou
 from weighbridge.graph import Graph, Node, Role, Tensor
 from weighbridge.operators.record import Op, Work
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
+from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both
 
 __all__ = ["count"]
 
@@ -30,7 +30,7 @@ def count(
     """
     static = static_tensors(deployed, operators)
     uses = parameter_uses(deployed, operators, static=static)
-    stored = _Stored.of(held, uses if held is deployed else _uses_in_both(parameter_uses(held, operators), uses))
+    stored = _Stored.of(held, uses if held is deployed else uses_in_both(held, uses, operators))
     learned = {tensor.id: tensor.elements for tensor in _stored_tensors(deployed) if tensor.role is Role.PARAMETER}
     nodes, costs = _nodes(deployed, learned, uses, operators, static)
     inputs = [deployed.tensors[tensor] for tensor in deployed.inputs if tensor not in static]
@@ -86,16 +86,6 @@ def _stored_tensors(graph: Graph) -> Iterator[Tensor]:
                 seen.add(tensor.id)
                 yield tensor
         graphs.extend(body.graph for node in current.nodes for body in node.bodies)
-
-
-def _uses_in_both(held: Mapping[str, str], deployed: Mapping[str, str]) -> dict[str, str]:
-    """What the parameters as held are for: the first of weight, bias and other that either graph says."""
-    uses = dict(held)
-    for tensor, use in held.items():
-        later = deployed.get(tensor, use)
-        if use == "other" or later == "weight":
-            uses[tensor] = later
-    return uses
 
 
 class _Stored(NamedTuple):

@@ -12,8 +12,9 @@ from weighbridge.errors import BadSpec
 from weighbridge.graph import Body, Graph, Node, Role, Tensor
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
+from weighbridge.passes.deployment import deploy
 from weighbridge.passes.rewrite import rebuilt
-from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
+from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both
 
 __all__ = ["BitRules", "bit_rules", "set_bits"]
 
@@ -100,6 +101,8 @@ def _layers(graph: Graph, uses: Mapping[str, str], operators: Mapping[str, Op]) 
 def _widths(graph: Graph, rules: tuple[tuple[str, int], ...], operators: Mapping[str, Op]) -> dict[str, int]:
     uses = parameter_uses(graph, operators)
     layers = _layers(graph, uses, operators)
+    if any(target in _GROUPS for target, _ in rules):
+        uses = uses_in_both(graph, parameter_uses(deploy(graph, operators), operators), operators)
     rest = [bits for target, bits in rules if target == "rest"]
     widths = {name: rest[-1] for name, use in uses.items() if use == "weight"} if rest else {}
     for target, bits in rules:

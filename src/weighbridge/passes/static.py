@@ -16,7 +16,7 @@ from weighbridge.operators.record import Op, parse_operands
 from weighbridge.operators.rules import reads_nothing
 from weighbridge.operators.table import OPERATORS
 
-__all__ = ["parameter_uses", "reads_values", "runs", "static_sources", "static_tensors"]
+__all__ = ["parameter_uses", "reads_values", "runs", "static_sources", "static_tensors", "uses_in_both"]
 
 _RANKS: Final = {"weight": 2, "bias": 1}
 _USES: Final = ("other", "bias", "weight")
@@ -88,6 +88,27 @@ def parameter_uses(
     found = static_tensors(graph, operators) if static is None else static
     _rank(graph, operators, found, ranks, parameters)
     return {tensor: _USES[ranks.get(tensor, 0)] for tensor in parameters}
+
+
+def uses_in_both(held: Graph, deployed: Mapping[str, str], operators: Mapping[str, Op] = OPERATORS) -> dict[str, str]:
+    """What the parameters of ``held`` are for: the first of weight, bias and other that it or the uses in ``deployed`` say.
+
+    A bias that a file adds in a node of its own is one in the deployed graph alone.  What is computed from a parameter in
+    advance keeps its id there, so a use of it is one of the parameter.
+    """
+    static = static_tensors(held, operators)
+    uses = parameter_uses(held, operators, static=static)
+    graphs = [(held, static)]
+    while graphs:
+        graph, static = graphs.pop()
+        for tensor, sources in static_sources(graph, static, operators).items():
+            later = deployed.get(tensor, "other")
+            for source in sources:
+                if uses[source] == "other" or later == "weight":
+                    uses[source] = later
+        for node in graph.nodes:
+            graphs.extend((body.graph, static_tensors(body.graph, operators, outside=static)) for body in node.bodies)
+    return uses
 
 
 def _rank(
