@@ -19,11 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from docs import generate_commands, generate_json, generate_operators, generate_textbook  # noqa: E402
+from docs import generate_commands, generate_json, generate_onnx, generate_operators, generate_textbook  # noqa: E402
 
 GENERATED: Mapping[Path, Callable[[], str]] = {
     ROOT / "docs" / "commands.md": generate_commands.page,
     ROOT / "docs" / "json.md": generate_json.page,
+    ROOT / "docs" / "onnx.md": generate_onnx.page,
     ROOT / "docs" / "operators.md": generate_operators.page,
     ROOT / "docs" / "textbook.md": generate_textbook.page,
 }

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weighbridge.counts.facts import Uncounted
 from weighbridge.errors import GraphError
 from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node, TensorType
-from weighbridge.operators.record import Call, Kind, Loops, Op, Work
+from weighbridge.operators.record import Call, Kind, Loops, Op, Work, grouped
 from weighbridge.passes.static import runs, static_tensors
 
 __all__ = ["Cost", "Values", "add_known", "cost_of"]
@@ -115,9 +115,7 @@ def _known_cost(node: Node, op: Op, graph: Graph, operators: Mapping[str, Op], v
 
 def _call(node: Node, graph: Graph) -> Call:
     tensors = graph.tensors
-    operands: dict[str, tuple[TensorType, ...]] = {}
-    for name, tensor in node.operands:
-        operands[name] = (*operands.get(name, ()), _type(graph, tensor))
+    operands = grouped((name, _type(graph, tensor)) for name, tensor in node.operands)
     return Call(operands, node.attributes, tuple(_type(graph, tensor) for tensor in node.outputs if tensor in tensors))
 
 
@@ -150,15 +148,13 @@ def _control_cost(node: Node, operators: Mapping[str, Op], static: frozenset[str
     trips = node.bodies[0].trips
     if trips is not None:
         return _repeated(cost, trips)
+    unknown = cost._replace(work_exact=False, read_bytes=None, write_bytes=None, values=Values(None, None))
+    if cost.macs_exact and not cost.macs:
+        # Nothing times any number of trips is nothing: the total of the MACs misses none.
+        note = f"{where}: how often it runs depends on values; it has no MACs, its other operations are unknown"
+        return unknown._replace(notes=(*cost.notes, note))
     missing = Uncounted(where, node.origin or node.operator, "how often it runs depends on values: one trip is counted")
-    return cost._replace(
-        macs_exact=False,
-        work_exact=False,
-        read_bytes=None,
-        write_bytes=None,
-        values=Values(None, None),
-        uncounted=(*cost.uncounted, missing),
-    )
+    return unknown._replace(macs_exact=False, uncounted=(*cost.uncounted, missing))
 
 
 def _branch_cost(node: Node, where: str, costs: list[Cost]) -> Cost:

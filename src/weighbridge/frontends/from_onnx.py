@@ -23,6 +23,7 @@ from weighbridge.graph import Graph
 __all__ = ["load_onnx"]
 
 OLDEST_OPSET = 6
+_REPLACED = "the file was made for other sizes: give those, or export it with open dimensions"
 _SHOWN = 3
 
 
@@ -47,8 +48,6 @@ def load_onnx(
     model = read(path)
     try:
         return _graph(model, batch, dims or {}, inputs or {}, sequence)
-    except GraphError as error:
-        raise BadModel(error.what, where=f"{model.path.name}: {error.where}", hint=error.hint) from None
     except WeighbridgeError as error:
         raise error.at(model.path.name) from None
 
@@ -70,8 +69,11 @@ def _graph(
     capture = Capture(model, sizes.symbols, trusts_shapes=not sizes.is_overridden)
     scope = Scope(Frame(builder), model.opsets)
     _open_inputs(capture, scope, declared, sizes)
-    capture.open(scope, model.proto.graph)
-    capture.nodes(scope, model.proto.graph.node)
+    try:
+        capture.open(scope, model.proto.graph)
+        capture.nodes(scope, model.proto.graph.node)
+    except GraphError as error:
+        raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
     outputs = [scope.find(one.name, "the model's outputs") for one in model.proto.graph.output]
     assign_roles(
         builder.tensors,

@@ -142,13 +142,18 @@ class Capture:
         )
 
     def name_outputs(self, scope: Scope, call: Foreign, record: Record) -> None:
-        """Give the results of a call their ids."""
-        outputs = []
-        for name in record.outputs:
-            outputs.append(self.names.fresh(f"{scope.path}{name}") if name else "")
+        """Give the results of a call their ids, and bind their names to them."""
+        self.reserve_outputs(scope, call, record)
+        self.bind_outputs(scope, call, record)
+
+    def reserve_outputs(self, scope: Scope, call: Foreign, record: Record) -> None:
+        """Give the results of a call their ids before something else takes them, such as a tensor in its body."""
+        call.outputs = tuple([self.names.fresh(f"{scope.path}{name}") if name else "" for name in record.outputs])
+
+    def bind_outputs(self, scope: Scope, call: Foreign, record: Record) -> None:
+        for name, tensor in zip(record.outputs, call.outputs, strict=True):
             if name:
-                scope.bind(name, outputs[-1], call.name)
-        call.outputs = tuple(outputs)
+                scope.bind(name, tensor, call.name)
 
     def translate(self, scope: Scope, call: Foreign, record: Record) -> None:
         """Add what the table says a call is; without a rule it stays, unknown and named."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES, DType
-from weighbridge.errors import BadModel
+from weighbridge.errors import BadModel, WeighbridgeError
 from weighbridge.frontends.foreign import Foreign
 from weighbridge.frontends.onnx_attributes import attributes_of
 from weighbridge.frontends.onnx_scope import Frame, Record, Scope
@@ -90,16 +90,18 @@ def _rename(scope: Scope, inner: Scope, call: Foreign, record: Record, results: 
 
 def branch(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
     """``If``: the branch that is taken where that is known, else both as bodies."""
-    graphs = [_graph_of(call, name) for name in ("then_branch", "else_branch")]
+    names = ("then_branch", "else_branch")
+    graphs = [_graph_of(call, name) for name in names]
     condition = call.values(0)
     if condition is not None and len(condition) == 1:
         graph = graphs[0] if condition[0] else graphs[1]
-        inner = _inner(scope, scope.frame, call)
+        inner = _inner(scope, scope.frame, call, f"{call.name}/")
         capture.open(inner, graph)
         capture.nodes(inner, graph.node)
         _rename(scope, inner, call, record, [one.name for one in graph.output])
         return
-    built = [_build(capture, scope, call, graph, ()) for graph in graphs]
+    capture.reserve_outputs(scope, call, record)
+    built = [_build(capture, scope, call, name, ()) for name in names]
     if any(len(one.outputs) != len(record.outputs) for one in built):
         raise BadModel(f"has {len(record.outputs)} results, its branches other numbers of them", where=call.name)
     types = []
@@ -118,10 +120,11 @@ def loop(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
         raise BadModel(f"its body takes {len(formals)} tensors and is given {len(call.inputs)}", where=call.name)
     control = [_control_type(formals[0], "int64"), _control_type(formals[1], "bool")]
     carried = [_type_of(scope, tensor) for tensor in call.inputs[2:]]
-    built = _build(capture, scope, call, graph, [*control, *carried])
+    capture.reserve_outputs(scope, call, record)
+    built = _build(capture, scope, call, "body", [*control, *carried])
     while (changed := _changed(built, carried)) and scope.frame.depth < MAX_REBUILT_DEPTH:
         carried = [_Type(None, one.dtype) if index in changed else one for index, one in enumerate(carried)]
-        built = _build(capture, scope, call, graph, [*control, *carried])
+        built = _build(capture, scope, call, "body", [*control, *carried])
     trips = _trips(capture, call, built)
     finals = [_Type(None, one.dtype) if index in changed else one for index, one in enumerate(carried)]
     collected = [_stacked(built.tensor(index), trips, 0) for index in range(1 + len(carried), len(built.outputs))]
@@ -176,7 +179,8 @@ def scan(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
     layout = _Batched(scope, call) if call.version < 9 else _Plain(scope, call)
     state_types = [layout.state(tensor) for tensor in states]
     slices = [layout.slice(tensor, index) for index, tensor in enumerate(scanned)]
-    built = _build(capture, scope, call, graph, [*state_types, *slices])
+    capture.reserve_outputs(scope, call, record)
+    built = _build(capture, scope, call, "body", [*state_types, *slices])
     if len(built.outputs) < len(states):
         raise BadModel(f"returns {len(built.outputs)} tensors and carries {len(states)}", where=call.name)
     types = [_type_of(scope, tensor) for tensor in states]
@@ -286,33 +290,38 @@ def _check_depth(scope: Scope, call: Foreign) -> None:
         raise BadModel(f"functions and bodies are nested more than {MAX_DEPTH} deep", where=call.name, hint=hint)
 
 
-def _inner(scope: Scope, frame: Frame, call: Foreign) -> Scope:
-    """The scope of a subgraph: it sees what is around it."""
+def _inner(scope: Scope, frame: Frame, call: Foreign, path: str = "") -> Scope:
+    """The scope of a subgraph: it sees what is around it.  Names in a body stand below its node and need no path."""
     _check_depth(scope, call)
     return Scope(
         frame,
         scope.opsets,
         scope,
         given=scope.given,
-        path=f"{call.name}/",
+        path=path,
         calls=scope.calls,
         module=scope.module,
         depth=scope.depth + 1,
     )
 
 
-def _build(capture: Capture, scope: Scope, call: Foreign, graph: Any, types: Sequence[_Type]) -> _Built:
-    """A subgraph as a graph of its own, its inputs of these types."""
-    frame = Frame(Builder(f"{call.name}/{graph.name}" if graph.name else call.name), scope.frame)
-    inner, inputs, formals = _inner(scope, frame, call), [], _formals(graph)
+def _build(capture: Capture, scope: Scope, call: Foreign, name: str, types: Sequence[_Type]) -> _Built:
+    """The subgraph in an attribute as a graph of its own, its inputs of these types."""
+    graph = _graph_of(call, name)
+    frame = Frame(Builder(name), scope.frame)
+    inner, inputs = _inner(scope, frame, call), []
+    formals = _formals(graph)
     if len(formals) != len(types):
-        raise BadModel(f"its body takes {len(formals)} tensors and is given {len(types)}", where=call.name)
-    for formal, (shape, dtype) in zip(formals, types, strict=True):
-        inputs.append(frame.builder.input(capture.names.fresh(f"{inner.path}{formal.name}"), shape, dtype))
-        inner.bind(formal.name, inputs[-1], call.name)
-    capture.open(inner, graph)
-    capture.nodes(inner, graph.node)
-    outputs = tuple(inner.find(one.name, call.name) for one in graph.output)
+        raise BadModel(f"its {name} takes {len(formals)} tensors and is given {len(types)}", where=call.name)
+    try:
+        for formal, (shape, dtype) in zip(formals, types, strict=True):
+            inputs.append(frame.builder.input(capture.names.fresh(formal.name), shape, dtype))
+            inner.bind(formal.name, inputs[-1], call.name)
+        capture.open(inner, graph)
+        capture.nodes(inner, graph.node)
+        outputs = tuple(inner.find(one.name, name) for one in graph.output)
+    except WeighbridgeError as error:
+        raise error.at(call.name) from None
     return _Built(frame, tuple(inputs), outputs)
 
 
@@ -330,7 +339,7 @@ def _finish(
     """Add the node that holds the bodies."""
     if len(types) < len(record.outputs):
         raise BadModel(f"has {len(record.outputs)} results where its body gives {len(types)}", where=call.name)
-    capture.name_outputs(scope, call, record)
+    capture.bind_outputs(scope, call, record)
     declared = capture.declared(scope, record)
     captures = dict.fromkeys(tensor for one in built for tensor in one.frame.captured)
     results = []
