@@ -11,7 +11,7 @@ from functools import cache
 from .dtypes import DTYPES, DType
 from .errors import GraphError
 from .graph import UNKNOWN, Attribute, Body, Graph, Node, Role, Shape, Tensor, TensorType, check_shape
-from .operators.record import REQUIRED, Call, Op, Operand, parse_operands
+from .operators.record import REQUIRED, Call, Op, Operand, grouped, parse_operands
 from .operators.table import OPERATORS
 
 __all__ = ["Builder"]
@@ -128,7 +128,7 @@ class Builder:
         return tensor.id
 
     def _call(self, op: Op, name: str, pairs: tuple[tuple[str, str], ...], given: Mapping[str, Attribute]) -> Call:
-        operands: dict[str, tuple[TensorType, ...]] = {}
+        types: list[tuple[str, TensorType]] = []
         slots = _slots(op.operands)
         for operand, tensor_id in pairs:
             if operand not in slots:
@@ -136,10 +136,11 @@ class Builder:
             tensor = self.tensors.get(tensor_id)
             if tensor is None:
                 raise GraphError(f"the operand {operand} reads {tensor_id!r}, which does not exist", where=name)
-            if operand in operands and not slots[operand].variadic:
-                raise GraphError(f"{op.name} takes one operand {operand}", where=name)
-            operands[operand] = (*operands.get(operand, ()), tensor.type or _UNKNOWN_TYPE)
+            types.append((operand, tensor.type or _UNKNOWN_TYPE))
+        operands = grouped(types)
         for slot in slots.values():
+            if len(operands.get(slot.name, ())) > 1 and not slot.variadic:
+                raise GraphError(f"{op.name} takes one operand {slot.name}", where=name)
             if slot.name not in operands and not slot.optional and not slot.variadic:
                 raise GraphError(f"{op.name} lacks its operand {slot.name}", where=name)
         return Call(operands, _complete(op, name, given))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from time import process_time
 
+import pytest
+
 from weighbridge import counts, memory
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
@@ -64,16 +66,24 @@ def chain(blocks: int) -> Graph:
     return builder.graph([y])
 
 
-def test_time_grows_with_the_number_of_nodes_and_not_faster() -> None:
+def joined(parts: int) -> Graph:
+    """One node with so many operands."""
+    builder = Builder("joined")
+    xs = [("xs", builder.input(f"x{index}", (1, 2), FLOAT)) for index in range(parts)]
+    return builder.graph(builder.add("concat", xs, {"axis": 0}))
+
+
+@pytest.mark.parametrize(("built", "size"), [(chain, 200), (joined, 2500)])
+def test_time_grows_with_the_number_of_nodes_and_operands_and_not_faster(built, size: int) -> None:
     def seconds(blocks: int) -> float:
-        graph = chain(blocks)
         best = float("inf")
         for _ in range(3):
             start = process_time()
+            graph = built(blocks)
             deployed = deploy(graph)
             counts.count(graph, deployed)
             memory.plan(deployed)
             best = min(best, process_time() - start)
         return best
 
-    assert seconds(1600) < 3 * 8 * seconds(200)  # 8 times the nodes; quadratic would be 64 times the time
+    assert seconds(8 * size) < 3 * 8 * seconds(size)  # 8 times the nodes; quadratic would be 64 times the time

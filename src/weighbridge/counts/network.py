@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weighbridge.counts.cost import Cost, Values, add_known, cost_of
 from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
 from weighbridge.graph import Graph, Node, Role, Tensor
-from weighbridge.operators.record import Op, Work
+from weighbridge.operators.record import Op, Work, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both
 
@@ -34,7 +34,7 @@ def count(
     learned = {tensor.id: tensor.elements for tensor in _stored_tensors(deployed) if tensor.role is Role.PARAMETER}
     nodes, costs = _nodes(deployed, learned, uses, operators, static)
     inputs = [deployed.tensors[tensor] for tensor in deployed.inputs if tensor not in static]
-    values = Values(_total(t.elements for t in inputs), _total(t.bytes for t in inputs))
+    values = Values(known_total(t.elements for t in inputs), known_total(t.bytes for t in inputs))
     macs, work = 0, Work()
     uncounted: list[Uncounted] = []
     notes = list(stored.notes)
@@ -66,13 +66,6 @@ def count(
         nodes=tuple(nodes),
         notes=tuple(notes),
     )
-
-
-def _total(sizes: Iterator[int | None]) -> int | None:
-    total: int | None = 0
-    for size in sizes:
-        total = add_known(total, size)
-    return total
 
 
 def _stored_tensors(graph: Graph) -> Iterator[Tensor]:
@@ -135,8 +128,8 @@ def _nodes(
             held = {source for tensor in node.inputs for source in sources.get(tensor, ())}
             for body in node.bodies:
                 held.update(tensor.id for tensor in _stored_tensors(body.graph) if tensor.role is Role.PARAMETER)
-            parameters = _total(learned[source] for source in held)
-            weights = _total(learned[source] for source in held if uses[source] == "weight")
+            parameters = known_total(learned[source] for source in held)
+            weights = known_total(learned[source] for source in held if uses[source] == "weight")
             facts.append(_node_facts(node, graph, operators, cost, parameters, weights))
             costs.append(cost)
     return facts, costs

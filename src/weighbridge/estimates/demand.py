@@ -9,7 +9,7 @@ from weighbridge.counts.facts import NetworkFacts
 from weighbridge.estimates.precision import precision_of
 from weighbridge.graph import BRANCH, UNKNOWN, Graph, Node, Tensor, TensorType
 from weighbridge.memory.records import MemoryPlan
-from weighbridge.operators.record import Call, Op, read_all_write_all
+from weighbridge.operators.record import Call, Op, grouped, read_all_write_all
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import runs, static_tensors
 
@@ -151,17 +151,17 @@ class _Reads:
 
 def _call(graph: Graph, node: Node) -> Call | None:
     """The node as rules see it, or None where a shape is unknown."""
-    operands: dict[str, list[TensorType]] = {}
+    types: list[tuple[str, TensorType]] = []
     for name, tensor in node.operands:
         type_ = graph.tensors[tensor].type
         if type_ is None:
             return None
-        operands.setdefault(name, []).append(type_)
+        types.append((name, type_))
     outputs = [graph.tensors[tensor].type for tensor in node.outputs]
     known = tuple(type_ for type_ in outputs if type_ is not None)
     if len(known) < len(outputs):
         return None
-    return Call({name: tuple(types) for name, types in operands.items()}, node.attributes, known)
+    return Call(grouped(types), node.attributes, known)
 
 
 def _precision(graph: Graph, operators: Mapping[str, Op], static: frozenset[str]) -> str | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weighbridge.graph import BRANCH, Body, Graph, Node, Role, Tensor
 from weighbridge.memory.lifetimes import Lifetimes, Storage, lifetimes
 from weighbridge.memory.records import MemoryPlan, TensorSpan
-from weighbridge.operators.record import Op
+from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 
 __all__ = ["plan"]
@@ -49,7 +49,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
         tensors=tuple(
             TensorSpan(storage.name, storage.bytes, storage.first, storage.last) for storage in spans.storages.values()
         ),
-        variable_bytes=_total(tensor.bytes for tensor in _variables(deployed)),
+        variable_bytes=known_total(tensor.bytes for tensor in _variables(deployed)),
         persistent_bytes=None,
         exact=not unknown,
         notes=notes,
@@ -58,15 +58,6 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
 
 def _variables(graph: Graph) -> list[Tensor]:
     return [tensor for tensor in graph.tensors.values() if tensor.role is Role.STATE]
-
-
-def _total(sizes: Iterable[Size]) -> Size:
-    total = 0
-    for size in sizes:
-        if size is None:
-            return None
-        total += size
-    return total
 
 
 def _peak(profile: list[Size]) -> Size:
@@ -95,7 +86,7 @@ def _pair(spans: Lifetimes, operators: Mapping[str, Op]) -> _Profiles:
     profiles = _Profiles([], [])
     for node in spans.nodes:
         around = spans.around(node)
-        of_bytes, of_elements = _total(map(_bytes, around)), _total(map(_elements, around))
+        of_bytes, of_elements = known_total(map(_bytes, around)), known_total(map(_elements, around))
         for body in node.bodies:
             inner = _pair(lifetimes(body.graph, operators, spans.static), operators)
             of_bytes = _larger(of_bytes, _peak(inner.bytes))
@@ -122,7 +113,7 @@ def _live(spans: Lifetimes, operators: Mapping[str, Op], counted: frozenset[str]
                 (profiles.bytes, [_peak(one.bytes) for one in inner], _bytes),
                 (profiles.elements, [_peak(one.elements) for one in inner], _elements),
             ):
-                profile[place] = _with_worst(profile[place], _total(map(sizer, made)), peaks)
+                profile[place] = _with_worst(profile[place], known_total(map(sizer, made)), peaks)
     return profiles
 
 

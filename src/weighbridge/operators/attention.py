@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
+from .normalisation import SOFTMAX
 from .record import Call, Kind, Loops, Op, Work
 from .rules import number
 from .shapes import asked_outputs, broadcast
@@ -133,7 +134,7 @@ def _work(call: Call) -> Work:
     division, a tanh, a multiplication), the mask (an addition, or a selection where it is boolean) and the selection of
     causality.
     """
-    unit = Work(mul=1).plus(_SOFTMAX)
+    unit = Work(mul=1).plus(SOFTMAX)
     if number(call, "softcap"):
         unit = unit.plus(Work(mul=1, div=1, special=1))
     if call.has("mask"):
@@ -143,9 +144,6 @@ def _work(call: Call) -> Work:
     heads = _heads(call)
     return unit.times(heads.rows * heads.all_keys)
 
-
-# A score's part of a softmax: largest, difference, exponential, sum, quotient.
-_SOFTMAX: Final = Work(add=2, compare=1, special=1, div=1)
 
 ATTENTION_OPERATORS: Final = (
     Op(

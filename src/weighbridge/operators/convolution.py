@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .quantised import QUANTISED_SLOTS, quantisation_work, result_dtype
+from .quantised import QUANTISED_SLOTS, contraction_work, result_dtype
 from .record import Call, Kind, Loops, Op, Work
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
 
@@ -149,12 +149,6 @@ def _transposed_loops(call: Call) -> tuple[Loops, ...]:
     return (Loops(m, n, geometry.c_i // groups, groups, im2col_elements=groups * m * n),)
 
 
-def _work(call: Call) -> Work:
-    """One addition an output value where there is a bias, and what quantised operands need."""
-    work = quantisation_work(call)
-    return work._replace(add=work.add + call.outputs[0].elements) if call.has("b") else work
-
-
 def _infer_deformable(call: Call) -> tuple[TensorType, ...]:
     geometry = _geometry(call)
     offset_groups = call.integer("offset_groups")
@@ -189,7 +183,7 @@ CONVOLUTION_OPERATORS: Final = (
         Kind.CONTRACTION,
         f"x w:weight b:bias? {QUANTISED_SLOTS}",
         _infer,
-        _work,
+        contraction_work,
         loops=_loops,
         attributes={**_COMMON, "weight_layout": "oi_spatial"},
         fuses=True,
@@ -200,7 +194,7 @@ CONVOLUTION_OPERATORS: Final = (
         Kind.CONTRACTION,
         f"x w:weight b:bias? {QUANTISED_SLOTS}",
         _infer_transposed,
-        _work,
+        contraction_work,
         loops=_transposed_loops,
         attributes={**_COMMON, "weight_layout": "io_spatial", "output_padding": 0, "output_size": ()},
         fuses=True,

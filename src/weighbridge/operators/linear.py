@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
-from .quantised import QUANTISED_SLOTS, quantisation_work, result_dtype
+from .quantised import QUANTISED_SLOTS, contraction_work, result_dtype
 from .record import Call, Kind, Loops, Op, Work
 from .rules import number
 from .shapes import broadcast
@@ -96,17 +96,11 @@ def _matmul_loops(call: Call) -> tuple[Loops, ...]:
     return _loops(_matmul_product(call))
 
 
-def _matmul_work(call: Call) -> Work:
-    """One addition an output value where there is a bias, and what quantised operands need."""
-    work = quantisation_work(call)
-    return work._replace(add=work.add + call.outputs[0].elements) if call.has("b") else work
-
-
 def _linear_work(call: Call) -> Work:
     """As for matmul; a factor other than 1 costs a multiplication for every value that it scales."""
     scaled = call.outputs[0].elements if number(call, "alpha") != 1 else 0
     scaled += call.b.elements if call.has("b") and number(call, "beta") != 1 else 0
-    work = _matmul_work(call)
+    work = contraction_work(call)
     return work._replace(mul=work.mul + scaled) if scaled else work
 
 
@@ -127,7 +121,7 @@ LINEAR_OPERATORS: Final = (
         Kind.CONTRACTION,
         f"x:weight w:weight b:bias? {QUANTISED_SLOTS}",
         _infer_matmul,
-        _matmul_work,
+        contraction_work,
         loops=_matmul_loops,
         attributes={"transpose_x": False, "transpose_w": False, "output_dtype": ""},
         fuses=True,

@@ -12,6 +12,7 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
+from .normalisation import log_softmax
 from .record import Call, Kind, Op, Work
 from .shapes import asked_outputs
 
@@ -49,9 +50,7 @@ def _negative_log_likelihood_work(call: Call) -> Work:
 
 def _cross_entropy_work(call: Call) -> Work:
     """A log-softmax over the classes, then the negative log likelihood."""
-    softmax = Work(add=3, compare=1, special=1).times(call.x.elements)
-    rows = Work(add=1, special=1).times(call.targets.elements)
-    return softmax.plus(rows).plus(_negative_log_likelihood_work(call))
+    return log_softmax(call.x.elements, call.targets.elements).plus(_negative_log_likelihood_work(call))
 
 
 def _rotary(call: Call) -> tuple[TensorType, ...]:

@@ -28,7 +28,15 @@ from .record import REQUIRED, Call, Kind, Op, Work
 from .rules import axes_of, dtype_of, each
 from .shapes import asked_outputs, axis_of, broadcast
 
-__all__ = ["NORMALISATION_OPERATORS"]
+__all__ = ["NORMALISATION_OPERATORS", "SOFTMAX", "log_softmax"]
+
+SOFTMAX: Final = Work(add=2, compare=1, special=1, div=1)
+"""A softmax's work on an element."""
+
+
+def log_softmax(elements: int, rows: int) -> Work:
+    """The work of a log-softmax of so many elements in so many rows."""
+    return Work(add=3, compare=1, special=1).times(elements).plus(Work(add=1, special=1).times(rows))
 
 
 def _along_axis(call: Call) -> tuple[TensorType, ...]:
@@ -43,8 +51,7 @@ def _log_softmax_work(call: Call) -> Work:
     """3 add, 1 compare, 1 special an element; 1 add, 1 special a row."""
     axis, shape = call.integer("axis"), call.x.shape
     row = prod(shape[axis:]) if call["flatten"] or not shape else shape[axis]
-    rows = call.x.elements // row if row else 0
-    return Work(add=3, compare=1, special=1).times(call.x.elements).plus(Work(add=1, special=1).times(rows))
+    return log_softmax(call.x.elements, call.x.elements // row if row else 0)
 
 
 def _channels(call: Call) -> int:
@@ -201,7 +208,7 @@ def _softmax(name: str, work: Callable[[Call], Work], summary: str) -> Op:
 
 
 NORMALISATION_OPERATORS: Final = (
-    _softmax("softmax", each(add=2, compare=1, special=1, div=1), "exp(x) over its sum along an axis"),
+    _softmax("softmax", each(**SOFTMAX._asdict()), "exp(x) over its sum along an axis"),
     _softmax("log_softmax", _log_softmax_work, "log of the softmax"),
     _softmax("hardmax", each(compare=2), "1 at the first largest value along an axis, else 0"),
     Op(

@@ -15,7 +15,7 @@ from weighbridge.dtypes import DType
 from .record import Call, Work
 from .rules import dtype_of
 
-__all__ = ["QUANTISED_SLOTS", "quantisation_work", "result_dtype"]
+__all__ = ["QUANTISED_SLOTS", "contraction_work", "result_dtype"]
 
 QUANTISED_SLOTS: Final = (
     "x_scale:statistic? x_zero_point:statistic? w_scale:statistic? w_zero_point:statistic? "
@@ -28,7 +28,7 @@ def result_dtype(call: Call) -> DType:
     return dtype_of(call, call.y_zero_point.dtype if call.has("y_zero_point") else call.x.dtype, "output_dtype")
 
 
-def quantisation_work(call: Call) -> Work:
+def _quantisation_work(call: Call) -> Work:
     """Shifting the operands by their zero points, and requantising the result where it has a scale."""
     add = call.x.elements if call.has("x_zero_point") else 0
     add += call.w.elements if call.has("w_zero_point") else 0
@@ -36,3 +36,9 @@ def quantisation_work(call: Call) -> Work:
         return Work(add=add)
     results = call.outputs[0].elements
     return Work(add=add + (results if call.has("y_zero_point") else 0), mul=results, compare=2 * results)
+
+
+def contraction_work(call: Call) -> Work:
+    """One addition an output value where there is a bias, and what quantised operands need."""
+    work = _quantisation_work(call)
+    return work._replace(add=work.add + call.outputs[0].elements) if call.has("b") else work

@@ -5,7 +5,7 @@ A rule is a function of a ``Call``: the types of the operands and the attributes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
@@ -23,6 +23,8 @@ __all__ = [
     "Operand",
     "Traffic",
     "Work",
+    "grouped",
+    "known_total",
     "nothing",
     "parse_operands",
     "read_all_write_all",
@@ -139,6 +141,14 @@ class Call:
         raise GraphError(f"{name} must be text, not {value!r}")
 
 
+def grouped(types: Iterable[tuple[str, TensorType]]) -> dict[str, tuple[TensorType, ...]]:
+    """The types of a call's operands by operand name; a variadic operand has several."""
+    groups: dict[str, list[TensorType]] = {}
+    for name, kind in types:
+        groups.setdefault(name, []).append(kind)
+    return {name: tuple(group) for name, group in groups.items()}
+
+
 class Operand(NamedTuple):
     """A slot of an operator.
 
@@ -199,15 +209,20 @@ def nothing(call: Call) -> Work:
     return Work()
 
 
-def _sum(sizes: list[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+def known_total(sizes: Iterable[int | None]) -> int | None:
+    """The sum of sizes, or None where one of them is unknown."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
 
 
 def read_all_write_all(call: Call) -> Traffic:
     """Every operand is read once and every output written once."""
-    reads = [operand.bytes for operands in call.operands.values() for operand in operands]
-    return Traffic(_sum(reads), _sum([output.bytes for output in call.outputs]))
+    reads = known_total(operand.bytes for operands in call.operands.values() for operand in operands)
+    return Traffic(reads, known_total(output.bytes for output in call.outputs))
 
 
 @dataclass(frozen=True, slots=True)

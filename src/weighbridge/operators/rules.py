@@ -9,7 +9,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Shape, TensorType
 
-from .record import Call, Traffic, Work
+from .record import Call, Traffic, Work, known_total
 from .shapes import axis_of
 
 __all__ = [
@@ -120,10 +120,6 @@ def same_rank(a: TensorType, b: TensorType, names: str) -> None:
         raise GraphError(f"{names} have {len(a.shape)} and {len(b.shape)} dimensions, not as many")
 
 
-def _total(parts: list[int | None]) -> int | None:
-    return None if None in parts else sum(part for part in parts if part is not None)
-
-
 def selects(name: str) -> Callable[[Call], Traffic]:
     """A traffic rule: of the operand ``name`` no more is read than comes out; the others are read whole."""
 
@@ -133,7 +129,7 @@ def selects(name: str) -> Callable[[Call], Traffic]:
             for one in types:
                 wanted = sum(output.elements for output in call.outputs) if operand == name else one.elements
                 reads.append(one.dtype.bytes_of(min(wanted, one.elements)))
-        return Traffic(_total(reads), _total([output.bytes for output in call.outputs]))
+        return Traffic(known_total(reads), known_total(output.bytes for output in call.outputs))
 
     traffic.__doc__ = f"Of {name} no more is read than comes out."
     return traffic
@@ -141,4 +137,4 @@ def selects(name: str) -> Callable[[Call], Traffic]:
 
 def reads_nothing(call: Call) -> Traffic:
     """Nothing is read: the operands matter by their shape alone."""
-    return Traffic(0, _total([output.bytes for output in call.outputs]))
+    return Traffic(0, known_total(output.bytes for output in call.outputs))
