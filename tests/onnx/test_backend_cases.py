@@ -96,7 +96,7 @@ def test_the_rules_give_the_shapes_of_the_results(cases: Mapping[str, Any]) -> N
     assert not wrong
     assert {name for name in unknown if not name.startswith(DEPENDS_ON_VALUES)} == set()
     assert same > 2_100
-    assert {origin for origin in without_rule if "." not in origin} == NO_RULE
+    assert {origin for origin in without_rule if "." not in origin} <= NO_RULE
 
 
 def test_an_operator_has_the_macs_of_the_function_that_defines_it(cases: Mapping[str, Any]) -> None:

@@ -197,6 +197,14 @@ def test_a_function_is_put_in_the_place_of_its_call() -> None:
     assert weigh(found).facts.macs == 2 * 8 * 4
 
 
+def test_functions_of_one_name_are_told_apart_by_their_overload() -> None:
+    made = _calling(
+        _function("Layer", node("MatMul", ["a", "b"], ["r"])), _function("Layer", node("Relu", ["a"], ["r"]))
+    )
+    made.functions[1].overload = made.graph.node[0].overload = "other"
+    assert operators(load(made)) == ["relu"]
+
+
 def test_a_function_that_calls_itself_is_refused() -> None:
     first = _function("A", node("B", ["a", "b"], ["r"], domain="mine"))
     second = _function("B", node("A", ["a", "b"], ["r"], domain="mine"))

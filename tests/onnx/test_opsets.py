@@ -264,7 +264,7 @@ def test_every_operator_of_the_table_exists() -> None:
             assert {word.lstrip("*") for word in rule.operands.split()} - {"-"} <= slots, rule
     known = {one.name for one in onnx.defs.get_all_schemas_with_history() if one.domain == ""}
     special = {"Constant", "If", "Loop", "Scan"}
-    assert known - RULES[""].keys() - special == {
+    assert known - RULES[""].keys() - special <= {
         *("CausalConvWithState", "DFT", "ImageDecoder", "LinearAttention", "MelWeightMatrix", "STFT", "SequenceMap"),
         "TfIdfVectorizer",
     }

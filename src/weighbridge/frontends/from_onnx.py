@@ -16,7 +16,7 @@ from weighbridge.frontends.onnx_capture import NEWEST_OPSET, Capture
 from weighbridge.frontends.onnx_inputs import Sizes, settle
 from weighbridge.frontends.onnx_model import OnnxModel, read
 from weighbridge.frontends.onnx_roles import assign_roles
-from weighbridge.frontends.onnx_scope import Frame, Scope
+from weighbridge.frontends.onnx_scope import MAX_NAME, Frame, Scope
 from weighbridge.frontends.onnx_types import Declared, declared_type
 from weighbridge.graph import Graph
 
@@ -65,7 +65,7 @@ def _graph(
         raise UnsupportedFormat(f"operator set {version} is older than {OLDEST_OPSET}", hint=hint)
     declared = _declared_inputs(model.proto.graph)
     sizes = settle(declared, batch, dims, inputs, sequence)
-    builder = Builder(model.proto.graph.name or model.path.stem)
+    builder = Builder(model.proto.graph.name[:MAX_NAME] or model.path.stem)
     capture = Capture(model, sizes.symbols, trusts_shapes=not sizes.is_overridden)
     scope = Scope(Frame(builder), model.opsets)
     _open_inputs(capture, scope, declared, sizes)
@@ -128,5 +128,5 @@ def _notes(capture: Capture, unread: list[str], version: int) -> list[str]:
 
 
 def _some(items: list[str]) -> str:
-    shown = ", ".join(items[:_SHOWN])
+    shown = ", ".join(item[:MAX_NAME] for item in items[:_SHOWN])
     return shown if len(items) <= _SHOWN else f"{shown} and {len(items) - _SHOWN} more"

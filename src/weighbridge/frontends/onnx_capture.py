@@ -19,7 +19,16 @@ from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import attributes_of, check_kinds
 from weighbridge.frontends.onnx_model import OnnxModel
 from weighbridge.frontends.onnx_names import scope_of
-from weighbridge.frontends.onnx_scope import Names, Record, Scope, graphs_of, in_order, records_of, stored_elements
+from weighbridge.frontends.onnx_scope import (
+    MAX_NAME,
+    Names,
+    Record,
+    Scope,
+    graphs_of,
+    in_order,
+    records_of,
+    stored_elements,
+)
 from weighbridge.frontends.onnx_table import RULES
 from weighbridge.frontends.onnx_tensors import check_payload, dims_of, dtype_of
 from weighbridge.frontends.onnx_types import OPAQUE, Declared, declared_type
@@ -50,7 +59,7 @@ class Capture:
         self.static: set[str] = set()
         self.read: set[str] = set()
         self.origins: dict[str, str] = {}
-        self.functions = {(_domain(one.domain), one.name): one for one in model.proto.functions}
+        self.functions = {(_domain(one.domain), one.name, _overload(one)): one for one in model.proto.functions}
         self.expanded = 0
         self.contradictions: list[str] = []
 
@@ -93,7 +102,7 @@ class Capture:
             raise BadModel(f"the sparse tensor has the shape {shape}", where=name)
         self.place(scope, name, TensorType(shape, dtype_of(sparse.values.data_type)), origin)
         held = prod(sparse.values.dims)
-        self.notes.append(f"{name} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them")
+        self.notes.append(f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them")
 
     # Nodes
 
@@ -113,7 +122,7 @@ class Capture:
         if record.domain == "":
             self._check_attributes(name, record.op, attributes)
         call = self._call(scope, record, name, inputs, attributes)
-        function = self.functions.get((record.domain, record.op))
+        function = self.functions.get((record.domain, record.op, _overload(record.proto))) if self.functions else None
         if function is not None:
             onnx_control.inline(self, scope, call, record, function)
         elif record.domain == "" and record.op in _SPECIAL:
@@ -291,7 +300,12 @@ class _Asker:
 
 def origin_of(record: Record) -> str:
     """What the file calls the operator."""
-    return f"{record.domain}.{record.op}" if record.domain else record.op
+    return (f"{record.domain}.{record.op}" if record.domain else record.op)[:MAX_NAME]
+
+
+def _overload(proto: Any) -> str:
+    """Several functions of one name are told apart by this, since IR version 10."""
+    return getattr(proto, "overload", "")
 
 
 def _domain(domain: str) -> str:

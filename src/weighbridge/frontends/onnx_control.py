@@ -55,7 +55,7 @@ class _Built(NamedTuple):
 
 def inline(capture: Capture, scope: Scope, call: Foreign, record: Record, function: Any) -> None:
     """Put the nodes of a function in the place of its call."""
-    key = (record.domain, record.op)
+    key = (record.domain, record.op, getattr(record.proto, "overload", ""))
     if key in scope.calls:
         raise BadModel(
             f"the function {record.op!r} calls itself", where=call.name, hint="the file is damaged or hostile"

@@ -11,7 +11,7 @@ from weighbridge.errors import BadModel
 from weighbridge.frontends.onnx_types import Declared
 from weighbridge.graph import Tensor
 
-__all__ = ["Frame", "Names", "Record", "Scope", "graphs_of", "in_order", "records_of", "stored_elements"]
+__all__ = ["MAX_NAME", "Frame", "Names", "Record", "Scope", "graphs_of", "in_order", "records_of", "stored_elements"]
 
 _GRAPH, _GRAPHS = 5, 10
 MAX_NAME = 200
@@ -199,7 +199,7 @@ class Scope:
         *,
         given: Mapping[str, Any] | None = None,
         path: str = "",
-        calls: frozenset[tuple[str, str]] = frozenset(),
+        calls: frozenset[tuple[str, str, str]] = frozenset(),
         module: str = "",
         depth: int = 0,
     ) -> None:
