@@ -235,7 +235,8 @@ def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
 
     held = graph if choices.rules is None else set_bits(graph, choices.rules)
     deployed = held if choices.as_written else deploy(held)
-    facts, memory = count(held, deployed), plan(deployed)
+    memory = plan(deployed)
+    facts = count(held, deployed, peak_elements=memory.peak_elements)
     estimates = _estimates(deployed, facts, memory, choices)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
     notes = [*graph.notes, *facts.notes, *memory.notes]
@@ -248,7 +249,7 @@ def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
             inputs=tuple(NetworkInput(tensor.id, tensor.shape, tensor.dtype.name) for tensor in inputs),
             graph="as written" if choices.as_written else "deployed",
         ),
-        facts=facts._replace(notes=(), activations=facts.activations._replace(peak=memory.peak_elements)),
+        facts=facts._replace(notes=()),
         memory=memory._replace(notes=()),
         on=tuple(_on_device(one) for one in estimates),
         notes=tuple(dict.fromkeys(notes)),

@@ -128,6 +128,33 @@ def test_uses_per_weight_through_static_nodes() -> None:
     assert [node.uses_per_weight for node in count(graph, graph).nodes] == [1, 2, None]
 
 
+def test_uses_per_weight_that_no_float_can_hold() -> None:
+    builder = Builder("absurd")
+    x, w = builder.input("x", (1 << 48,) * 63 + (2,), FLOAT), builder.stored("w", (2, 2), FLOAT)
+    v = builder.stored("v", (2,), FLOAT)
+    (y,) = builder.add("matmul", [("x", x), ("w", w), ("b", v)])
+    (z,) = builder.add("matmul", [("x", builder.input("u", (1, 2), FLOAT)), ("w", v)])  # the bias is a weight, too
+    graph = builder.graph([y, z])
+    assert count(graph, graph).nodes[0].uses_per_weight == 4 * 2 ** (48 * 63) // 6
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "attributes"),
+    [
+        ("mul", ("a", "b"), {}),
+        ("concat", ("xs", "xs", "xs"), {"axis": 0}),
+        ("attention", ("q", "k", "v"), {}),
+        ("matmul", ("x", "w"), {"transpose_w": True}),
+    ],
+)
+def test_a_tensor_that_a_node_reads_twice_is_moved_once(operator: str, operands: tuple[str, ...], attributes) -> None:
+    builder = Builder("square")
+    x = builder.input("x", (4, 3), FLOAT)
+    y = builder.add(operator, [(name, x) for name in operands], attributes)
+    graph = builder.graph(y)
+    assert count(graph, graph).nodes[0].read_bytes == 4 * 12
+
+
 def test_a_weight_that_two_layers_share_counts_once_and_stands_at_both() -> None:
     builder = Builder("shared")
     x, w = builder.input("x", (2, 6), FLOAT), builder.stored("w", (6, 6), FLOAT)

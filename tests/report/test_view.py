@@ -190,6 +190,14 @@ def test_long_lists_of_uncounted_operators_are_cut() -> None:
     assert "and 26 other operators" in headline(shown, "MACs").convention
 
 
+@pytest.mark.parametrize("count", [0, 20, 21, 300])
+def test_long_lists_of_notes_are_cut(count: int) -> None:
+    notes = tuple(f"note {index}" for index in range(count))
+    shown = page(report(alexnet(), notes=notes)).notes
+    assert shown[:20] == notes[:20]
+    assert shown[20:] == (() if count <= 20 else (f"{count - 20} more notes: see the JSON",))
+
+
 def test_the_node_table_has_raw_values() -> None:
     table = node_table(weighbridge.weigh("alexnet"))
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]

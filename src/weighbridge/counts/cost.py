@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weighbridge.counts.facts import Uncounted
 from weighbridge.errors import GraphError
 from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node, TensorType
-from weighbridge.operators.record import Call, Kind, Loops, Op, Work, grouped
+from weighbridge.operators.record import Call, Kind, Loops, Op, Work, grouped, known_total, read_all_write_all
 from weighbridge.passes.static import runs, static_tensors
 
 __all__ = ["Cost", "Values", "add_known", "cost_of"]
@@ -110,13 +110,18 @@ def _known_cost(node: Node, op: Op, graph: Graph, operators: Mapping[str, Op], v
         else:
             work = work.plus(part)
     traffic = op.traffic(call)
-    return Cost(macs, work, True, exact, traffic.read_bytes, traffic.write_bytes, values, loops)
+    read_bytes = _read_once(node, graph) if op.traffic is read_all_write_all else traffic.read_bytes
+    return Cost(macs, work, True, exact, read_bytes, traffic.write_bytes, values, loops)
+
+
+def _read_once(node: Node, graph: Graph) -> int | None:
+    """The bytes of all operands; a rule cannot see that two of them (x times x) are one tensor."""
+    return known_total(graph.tensors[tensor].bytes for tensor in dict.fromkeys(node.inputs))
 
 
 def _call(node: Node, graph: Graph) -> Call:
-    tensors = graph.tensors
     operands = grouped((name, _type(graph, tensor)) for name, tensor in node.operands)
-    return Call(operands, node.attributes, tuple(_type(graph, tensor) for tensor in node.outputs if tensor in tensors))
+    return Call(operands, node.attributes, tuple(_type(graph, tensor) for tensor in node.outputs))
 
 
 def _type(graph: Graph, tensor: str) -> TensorType:

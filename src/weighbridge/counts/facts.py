@@ -16,7 +16,9 @@ __all__ = ["Activations", "NetworkFacts", "NodeFacts", "Uncounted"]
 
 
 class Uncounted(NamedTuple):
-    """A node whose MACs are in no total: its name (``loop/body/node`` inside a body), what the file calls it, and why."""
+    """A node whose MACs the total misses, or of a loop all trips but one: its name (``loop/body/node`` in a body), what the
+    file calls it, and why.
+    """
 
     node: str
     operator: str

@@ -167,7 +167,8 @@ def _node_facts(
 
 
 def _uses_per_weight(macs: int | None, weights: int | None) -> int | float | None:
-    """How many MACs a weight is used in, an int where it is one; None without either."""
+    """How many MACs a weight is used in, an int where it is one or too large for a float's fraction; None without either."""
     if not macs or not weights:
         return None
-    return macs // weights if macs % weights == 0 else macs / weights
+    uses, rest = divmod(macs, weights)
+    return macs / weights if rest and uses < 1 << 53 else uses

@@ -21,6 +21,7 @@ LIVE = "live"
 _ROWS = 40
 _STRETCHES = 48
 _FAULTS = 10
+_NOTES = 20
 _NOTHING = Quantity("", "")
 
 
@@ -42,7 +43,7 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False) ->
         profile=_profile(report, profile, peak),
         verdicts=verdicts(report),
         uncounted=_faults(report.facts.uncounted),
-        notes=tuple(printable(note, 400) for note in report.notes),
+        notes=_notes(report.notes),
         tool=printable(report.tool),
     )
 
@@ -144,6 +145,13 @@ def _faults(uncounted: Sequence[Uncounted]) -> tuple[Fault, ...]:
             Fault(f"{len(rest):,} more", sum(fault.nodes for fault in rest), "see the JSON", ""),
         ]
     return tuple(faults)
+
+
+def _notes(notes: Sequence[str]) -> tuple[str, ...]:
+    shown = [printable(note, 400) for note in notes[:_NOTES]]
+    if len(notes) > _NOTES:
+        shown.append(f"{len(notes) - _NOTES:,} more notes: see the JSON")
+    return tuple(shown)
 
 
 _COLUMNS = (
