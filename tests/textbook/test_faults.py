@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.textbook.files import BLOCKS, PARAMETERS, layers
+from tests.textbook.files import BLOCKS, PARAMETERS, TOP, layers
 from weighbridge.errors import BadSpec
 from weighbridge.frontends.from_toml import load_toml
 from weighbridge.frontends.toml_build import MAX_LAYERS
@@ -105,7 +105,9 @@ SHAPES = {
     "name = 'a', op = 'linear', weights = { w = 3 }": "must be a shape",
     "name = 'a', op = 'linear', weights = { w = [3, true] }": "a dimension must be a whole number",
     "name = 'a', op = 'linear', weights = { w = \"'b.weight'\" }": "there is no tensor 'b.weight'",
-    "name = 'a{1}', op = 'relu', repeat = 2": "",
+    "name = 'a{1}', op = 'relu', repeat = 2": "'a1' already",
+    "name = 'a{0 - 1}', op = 'relu'": "'a-1' is no name",
+    "name = 'a', op = 'unsqueeze', axes = [0], repeat = 90000": "dimensions",
     "name = 'a', op = 'batch_norm', affine = 3": "affine must be true or false",
     "name = 'a', op = 'max_pool', kernel = 3, stride = 1, padding = 'sane'": "padding",
 }
@@ -164,14 +166,14 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_networks_cannot_grow_without_end(load):
     many = layers("name = 'a', op = 'relu', repeat = 1000000")
     nested = layers("name = 'a', block = 'b0', repeat = 1000") + "".join(
-        f"[blocks.b{i}]\nlayers = [{{ name = 'a', block = 'b{i + 1}', repeat = 1000 }}]\n" for i in range(20)
+        f"[blocks.b{i}]\nlayers = [{{ name = 'a', block = 'b{i + 1}', repeat = 1000 }}]\n" for i in range(14)
     )
-    nested += "[blocks.b20]\nlayers = [{ name = 'a', op = 'relu', when = false }]\n"
+    nested += "[blocks.b14]\nlayers = [{ name = 'a', op = 'relu', when = false }]\n"
     wide = layers("name = 'a', block = 'c0'") + "".join(
-        f"[blocks.c{i}]\nlayers = [{{ name = 'a', block = 'c{i + 1}' }}, {{ name = 'b', block = 'c{i + 1}' }}]\n"
-        for i in range(30)
+        f"[blocks.c{i}]\nlayers = [{{ name = 'a', block = 'c{i + 1}' }}, {{ name = 'b', block = 'c{i + 1}', repeat = 2 }}]\n"
+        for i in range(15)
     )
-    wide += "[blocks.c30]\nlayers = [{ name = 'a', op = 'relu' }]\n"
+    wide += "[blocks.c15]\nlayers = [{ name = 'a', op = 'relu' }]\n"
     for text in (many, nested, wide):
         started = time.perf_counter()
         with pytest.raises(BadSpec, match="100,000"):
@@ -179,12 +181,35 @@ def test_networks_cannot_grow_without_end(load):
         assert time.perf_counter() - started < 20
 
 
+def test_hostile_files_take_no_longer_than_large_ones(load):
+    many = range(12_000)
+    hostile = {
+        "references into nowhere": layers(*(f"name = 'a{i}', op = 'relu', from = 'x{i}.b.c'" for i in many)),
+        "patterns and references": layers(*(f"name = 'a{{{i}}}', op = 'relu', from = 'b.{i}'" for i in many)),
+        "unknown words": layers(*(f"name = 'a{i}', op = 'conv', out = 'n{i}', kernel = 1" for i in many)),
+        "unknown operators": layers(*(f"name = 'a{i}', op = 'relu{i}'" for i in many)),
+        "unknown arguments": layers("name = 'a', op = 'conv', " + ", ".join(f"k{i} = 1" for i in many)),
+        "many parameters": layers("name = 'a', op = 'relu'", top=TOP + "".join(f"parameters.p{i} = 1\n" for i in many)),
+        "wide reads": layers(f"name = 'a', op = 'concat', axis = 1, repeat = 90000, from = {['x'] * 256}"),
+        "wider reads": layers(f"name = 'a', op = 'concat', axis = 1, from = {['x'] * 100_000}"),
+        "long lists": layers(f"name = 'a', op = 'reshape', shape = {[1] * 100_000}, repeat = 90000"),
+        "one word twice": layers("name = 'a', op = 'relu'")
+        + f"[blocks.b]\nparameters = {['a'] * 50_000}\nlayers = [{{ name = 'a', op = 'relu' }}]\n",
+    }
+    for name, text in hostile.items():
+        started = time.perf_counter()
+        with pytest.raises(BadSpec) as caught:
+            load(text)
+        assert time.perf_counter() - started < 30, name
+        assert len(str(caught.value)) < 60_000, name
+
+
 def test_blocks_nested_too_deeply(load):
     chain = layers("name = 'a', block = 'b0'") + "".join(
         f"[blocks.b{i}]\nlayers = [{{ name = 'a', block = 'b{i + 1}' }}]\n" for i in range(2000)
     )
     chain += "[blocks.b2000]\nlayers = [{ name = 'a', op = 'relu' }]\n"
-    with pytest.raises(BadSpec, match="more than 32 deep"):
+    with pytest.raises(BadSpec, match="more than 16 deep"):
         load(chain)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NamedTuple
@@ -21,6 +22,8 @@ from .toml_schema import Name, Term
 __all__ = ["MAX_LAYERS", "build"]
 
 MAX_LAYERS: Final = 100_000
+_MAX_READS: Final = 1_000_000
+_NAME: Final = re.compile(r"[A-Za-z0-9_.]{1,256}")
 
 Known = Mapping[str, Value]
 
@@ -48,7 +51,7 @@ class _Build:
         self.builder = Builder(specification.header.name)
         self.known: Known = {}
         self.made: dict[str, str] = {}  # by the full name of a layer or block, the tensor that comes out of it
-        self.steps = 0
+        self.steps = self.reads = 0
 
     def graph(self, values: Known) -> Graph:
         header = self.specification.header
@@ -91,11 +94,13 @@ class _Build:
         times = self._times(line, scope.known)
         for index in range(times):
             self.steps += 1
-            if self.steps > MAX_LAYERS:
-                raise GraphError(f"the network has more than {MAX_LAYERS:,} layers")
+            self.reads += len(sources)
+            if self.steps > MAX_LAYERS or self.reads > _MAX_READS:
+                raise GraphError(f"the network has more than {MAX_LAYERS:,} layers, or they read too much")
             known = scope.known if layer.repeat is None else {**scope.known, "index": index}
-            name = _named(layer.name, known, numbered=layer.repeat is not None, index=index)
-            name = scope.prefix + name
+            name = scope.prefix + _named(layer.name, known, numbered=layer.repeat is not None, index=index)
+            if not _NAME.fullmatch(name):
+                raise GraphError(f"{name!r} is no name: at most 256 letters, digits, underscores and dots")
             if name in self.made:
                 raise GraphError(f"a layer before has the name {name!r} already")
             sources[0] = (self._operator if layer.op else self._block)(line, name, known, sources)

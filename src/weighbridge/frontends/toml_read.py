@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,7 +18,8 @@ from .toml_schema import Block, Computed, Fault, Header, Input, Layer, Parameter
 
 __all__ = ["Line", "Piece", "Specification", "nearest", "read", "stands_for_itself"]
 
-_MAX_NESTING: Final = 32
+_MAX_NESTING: Final = 16
+_COMPARED: Final = 256  # a hint takes time for every word that might have been meant
 
 T = TypeVar("T")
 
@@ -129,7 +131,10 @@ def _repaired(table: Mapping[str, Any], path: str, faults: Sequence[Fault]) -> d
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A question whether a known word was meant, to put behind a message; empty where none is near."""
+    """A question whether a known word was meant, to put behind a message; empty where none is near, or too many are known."""
+    known = list(known)
+    if len(known) > _COMPARED or len(word) > _COMPARED:
+        return ""
     close = get_close_matches(word, sorted(known), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
@@ -186,9 +191,10 @@ class _Check:
         self._let("$.let", let, self.parameters)
         self._scope(lines, self.known | {"in_channels"}, names)
         seen = dict.fromkeys([*names, *(line.layer.name.text for line in lines)], "")
+        patterns = {pattern for name in seen for pattern in _pattern(name)}
         for index, output in enumerate(outputs):
-            if not _is_there(output, seen):
-                self._say(f"$.outputs[{index}]", f"no layer is called {output!r}{nearest(output, seen)}")
+            if not _is_there(output, seen, patterns):
+                self._say(f"$.outputs[{index}]", f"no layer is called {output!r}{self._near(output, seen)}")
 
     def blocks(self) -> None:
         for piece in self.pieces.values():
@@ -198,10 +204,13 @@ class _Check:
     def _say(self, path: str, what: str) -> None:
         self.found.append(Fault(path, what))
 
+    def _near(self, word: str, known: Iterable[str]) -> str:
+        return nearest(word, known) if len(self.found) < _COMPARED else ""
+
     def _piece(self, piece: Piece) -> None:
         block, own = piece.block, [*piece.block.parameters, *piece.block.defaults]
-        for word in [*own, *block.let]:
-            if word in self.known or [*own, *block.let].count(word) > 1:
+        for word, count in Counter([*own, *block.let]).items():
+            if word in self.known or count > 1:
                 self._say(piece.path, f"{word!r} is the name of something else already; choose another")
         for key, term in block.defaults.items():
             self._names(f"{piece.path}.defaults.{key}", term, self.known)
@@ -219,22 +228,23 @@ class _Check:
     def _names(self, path: str, term: Term | None, known: set[str]) -> None:
         for expression in _expressions(term):
             for name in sorted(expression.names - known):
-                self._say(path, f"nothing here is called {name!r}{nearest(name, known)}")
+                self._say(path, f"nothing here is called {name!r}{self._near(name, known)}")
 
     def _scope(self, lines: Sequence[Line], known: set[str], names: set[str]) -> None:
         """The layers of one scope, in order; ``names`` are what the first of them can read."""
-        seen = dict.fromkeys(names, "an input")
+        seen, patterns = dict.fromkeys(names, "an input"), set[str]()
         for line in lines:
             here = known | {"index"} if line.layer.repeat is not None else known
             self._line(line, here, known)
             for reference in line.layer.reads:
-                if not _is_there(reference, seen):
+                if not _is_there(reference, seen, patterns):
                     what = f"reads {reference!r}, and no layer before it has this name"
-                    self._say(f"{line.path}.from", what + nearest(reference, seen))
+                    self._say(f"{line.path}.from", what + self._near(reference, seen))
             name = line.layer.name.text
             if name in seen:
                 self._say(f"{line.path}.name", f"{name!r} is the name of {seen[name]} already")
             seen[name] = line.path
+            patterns |= _pattern(name)
 
     def _line(self, line: Line, here: set[str], outside: set[str]) -> None:
         path, layer = line
@@ -253,7 +263,7 @@ class _Check:
         for name, term in layer.arguments.items():
             if name not in defaults:
                 kind = layer.op or f"the block {layer.block}"
-                hint = nearest(name, defaults) or f"; it takes {listed(defaults)}"
+                hint = self._near(name, defaults) or f"; it takes {listed(defaults)}"
                 self._say(f"{path}.{name}", f"{kind} takes no {name!r}{hint}")
             else:
                 default = defaults[name] if layer.op else 0
@@ -267,7 +277,7 @@ class _Check:
         layer = line.layer
         op = OPERATORS.get(layer.op)
         if op is None:
-            self._say(f"{line.path}.op", f"there is no operator {layer.op!r}{nearest(layer.op, OPERATORS)}")
+            self._say(f"{line.path}.op", f"there is no operator {layer.op!r}{self._near(layer.op, OPERATORS)}")
             return None
         slots = {slot.name for slot in op.slots}
         for operand in layer.weights:
@@ -280,7 +290,7 @@ class _Check:
         if line.layer.weights:
             self._say(f"{line.path}.weights", "only an operator has weights")
         if name not in self.block_names:
-            self._say(f"{line.path}.block", f"there is no block {name!r}{nearest(name, self.block_names)}")
+            self._say(f"{line.path}.block", f"there is no block {name!r}{self._near(name, self.block_names)}")
         piece = self.pieces.get(name)
         if piece is None:
             return None
@@ -302,9 +312,17 @@ class _Check:
         return depths[name]
 
 
-def _is_there(reference: str, seen: Mapping[str, str]) -> bool:
-    """Whether ``reference`` can be a layer before, one inside it (``layer1.0.conv1``), or one of its outputs (``split:1``)."""
+def _is_there(reference: str, seen: Mapping[str, str], patterns: Collection[str]) -> bool:
+    """Whether ``reference`` can be a layer before, one inside it (``layer1.0.conv1``), or one of its outputs (``split:1``).
+
+    ``patterns`` are the beginnings of the names before it that have braces.
+    """
     name = reference.partition(":")[0]
-    if name in seen:
-        return True
-    return any(name.startswith((f"{other}.", other.partition("{")[0])) for other in seen if "{" in other or "." in name)
+    pieces = name.split(".")
+    return any(".".join(pieces[:count]) in seen for count in range(1, len(pieces) + 1)) or any(
+        name[:length] in patterns for length in range(len(name) + 1)
+    )
+
+
+def _pattern(name: str) -> set[str]:
+    return {name.partition("{")[0]} if "{" in name else set()

@@ -7,7 +7,7 @@ names a textbook network waits for this module, and cattrs alone would take long
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
@@ -41,6 +41,10 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_MOST_ENTRIES: Final = 256
+_MOST_CHARACTERS: Final = 128
+_SHOWN_FAULTS: Final = 100
+_SHOWN_WORDS: Final = 24
 _FIELDS: Final = {"from": "reads"}  # keys that cannot be the names of fields
 _MEANT: Final = frozenset({"index", "in_channels", "true", "false", "and", "or", "not", "if", "else", "in", "is"})
 """Words that mean something in an expression, so nothing can be called by them."""
@@ -58,7 +62,10 @@ def refuse(faults: Iterable[Fault], where: str, what: str = "the network file") 
     found = [f"{fault.path}: {fault.what}" for fault in faults]
     if found:
         count = "1 fault" if len(found) == 1 else f"{len(found)} faults"
-        raise BadSpec(f"{what} has {count}", where=where, details=found)
+        shown, hidden = found[:_SHOWN_FAULTS], len(found) - _SHOWN_FAULTS
+        raise BadSpec(
+            f"{what} has {count}", where=where, details=[*shown, f"and {hidden} more"] if hidden > 0 else shown
+        )
 
 
 class Name(NamedTuple):
@@ -153,8 +160,10 @@ def structure(value: object, of: type[T], path: str, faults: list[Fault]) -> T |
 
 
 def listed(words: Iterable[str]) -> str:
-    """Words as a person lists them; "none" where there are none."""
-    return ", ".join(words) or "none"
+    """Words as a person lists them, the first of very many; "none" where there are none."""
+    found = list(words)
+    more = [f"{len(found) - _SHOWN_WORDS} more"] if len(found) > _SHOWN_WORDS else []
+    return ", ".join([*found[:_SHOWN_WORDS], *more]) or "none"
 
 
 def _fields(of: Any, value: Any) -> dict[str, Any]:
@@ -249,14 +258,14 @@ def _dtype(value: Any) -> str:
 
 def _term(value: Any) -> Term:
     if isinstance(value, list):
-        return tuple(_all(enumerate(value), _term).values())
+        return _each(_term)(value)
     if isinstance(value, str):
         return parse(value)
     return value if isinstance(value, bool) else _number(value)
 
 
 def _layer_name(value: Any) -> Name:
-    text = _text(value)
+    text = _short(value)
     if not _NAME.fullmatch(_BRACES.sub("0", text)):
         raise ValueError(
             f"must be letters, digits and underscores, with dots between and expressions in braces, not {value!r}"
@@ -265,17 +274,30 @@ def _layer_name(value: Any) -> Name:
     return Name(text, tuple(parse(part) if index % 2 else part for index, part in enumerate(parts)))
 
 
+def _short(value: Any) -> str:
+    text = _text(value)
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(f"must have at most {_MOST_CHARACTERS} characters, not {len(text)}")
+    return text
+
+
 def _references(value: Any) -> tuple[str, ...]:
-    return (_text(value),) if isinstance(value, str) else _each(_text)(value)
+    return (_short(value),) if isinstance(value, str) else _each(_short)(value)
 
 
 def _each(reader: Reader) -> Callable[[Any], tuple[Any, ...]]:
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list):
             raise ValueError(f"must be a list, not {_shown(value)}")
+        _few(value)
         return tuple(_all(enumerate(value), reader).values())
 
     return read
+
+
+def _few(value: Sized) -> None:
+    if len(value) > _MOST_ENTRIES:
+        raise ValueError(f"must have at most {_MOST_ENTRIES} entries, not {len(value)}")
 
 
 def _some(value: Any) -> tuple[Any, ...]:
@@ -298,6 +320,7 @@ def _named(reader: Reader) -> Reader:
 
     def read(value: Any) -> dict[str, Any]:
         found: dict[str, Any] = _table_of(reader)(value)
+        _few(found)
         _all(((key, key) for key in found), _word)
         return found
 
