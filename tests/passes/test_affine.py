@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from weighbridge.builder import Builder
+from weighbridge.counts import count
 from weighbridge.dtypes import DTYPES
-from weighbridge.graph import Role
-from weighbridge.passes import fold_batch_norm, fuse_bias
+from weighbridge.graph import LOOP, Body, Role, TensorType
+from weighbridge.passes import deploy, fold_batch_norm, fuse_bias
 
-FLOAT = DTYPES["float32"]
+FLOAT, INT64 = DTYPES["float32"], DTYPES["int64"]
+CONSTANT = Role.CONSTANT
 
 
 def norm(builder: Builder, x: str, channels: int, name: str = "bn", **attributes) -> str:
@@ -97,6 +99,30 @@ def test_layers_that_share_a_weight_each_get_their_own_copy() -> None:
     y = norm(builder, y, 3, "bn2")
     one, two = fold_batch_norm(builder.graph([y])).nodes
     assert len({"w", dict(one.operands)["w"], dict(two.operands)["w"]}) == 3
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("in_body", [True, False])
+def test_a_weight_that_is_turned_around_first_is_folded_into_a_copy(tied: bool, in_body: bool) -> None:
+    """A table of 10 x 4 that is looked up, too, stays as it is: the product scaled by 10 numbers has a table of its own."""
+    builder = Builder("tied")
+    table = builder.stored("table", (10, 4), FLOAT)
+    x = builder.input("x", (3, 4), FLOAT)
+    if tied:
+        (looked_up,) = builder.add("embedding", [("w", table), ("indices", builder.stored("i", (3,), INT64, CONSTANT))])
+        (x,) = builder.add("mul", [("a", x), ("b", looked_up)])
+    (turned,) = builder.add("transpose", [("x", table)], name="turned")
+    (y,) = builder.add("matmul", [("x", x), ("w", turned)], name="product")
+    graph = builder.graph([norm(builder, y, 10)])
+    if in_body:
+        outer = Builder("loop")
+        outer.input("x", (3, 4), FLOAT)
+        body = Body("body", graph, 2)
+        result = TensorType((3, 10), FLOAT)
+        graph = outer.graph(outer.opaque(LOOP, [("captures", "x")], [result], name="loop", bodies=[body]))
+    facts = count(graph, deploy(graph))
+    assert (facts.parameters, facts.weights) == (40 + 20, 40)
+    assert facts.deployed_parameters == (40 + 40 + 10 if tied else 40 + 10)
 
 
 @pytest.mark.parametrize("operator", LAYERS)

@@ -9,7 +9,7 @@ from typing import Final
 from weighbridge.graph import Graph, Node, Role, Tensor
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.rewrite import changed, in_bodies, read_counts, rebuilt, unused_id
+from weighbridge.passes.rewrite import body_tensors, changed, in_bodies, read_counts, rebuilt, unused_id
 from weighbridge.passes.static import runs, static_tensors
 
 __all__ = ["fold_batch_norm", "fuse_bias"]
@@ -64,7 +64,18 @@ class _Layers:
     def graph(self, old: Graph) -> Graph:
         if not self.merged:
             return old
-        return rebuilt(old, (node for node in self.nodes if node is not None), tensors=self.tensors)
+        wanted = body_tensors(old).union(old.outputs)
+        kept: list[Node] = []
+        for node in reversed(self.nodes):
+            if node is None:
+                continue
+            if runs(node, self.static) or not wanted.isdisjoint(node.outputs):
+                kept.append(node)
+                wanted.update(node.inputs)
+            else:  # computed in advance for a layer that has a copy of its own now
+                for tensor in node.outputs:
+                    del self.tensors[tensor]
+        return rebuilt(old, reversed(kept), tensors=self.tensors)
 
 
 def fuse_bias(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Graph:
@@ -145,11 +156,16 @@ def _take_norm(layers: _Layers, node: Node) -> bool:
 
 
 def _own(layers: _Layers, layer: Node, tensor: str) -> str:
-    """``tensor`` if the layer is alone in reading it, else a copy of it for the layer."""
-    if layers.reads[tensor] == 1 or not layers.is_stored(tensor):
+    """``tensor`` if it is stored and the layer is alone in reading it, else a copy of it for the layer.
+
+    What stays computed although it depends on no input is so because its parameters are needed elsewhere, as they were.
+    """
+    is_stored = layers.is_stored(tensor)
+    if is_stored and layers.reads[tensor] == 1:
         return tensor
     copy = unused_id(layers.tensors, f"{tensor}@{layer.name}")
-    layers.tensors[copy] = replace(layers.tensors[tensor], id=copy)
+    held = layers.tensors[tensor]
+    layers.tensors[copy] = replace(held, id=copy, role=held.role if is_stored else Role.PARAMETER)
     return copy
 
 
