@@ -48,6 +48,8 @@ def load_onnx(
     model = read(path)
     try:
         return _graph(model, batch, dims or {}, inputs or {}, sequence)
+    except GraphError as error:
+        raise BadModel(error.what, where=f"{model.path.name}: {error.where}", hint=error.hint) from None
     except WeighbridgeError as error:
         raise error.at(model.path.name) from None
 
