@@ -102,7 +102,9 @@ class Capture:
             raise BadModel(f"the sparse tensor has the shape {shape}", where=name)
         self.place(scope, name, TensorType(shape, dtype_of(sparse.values.data_type)), origin)
         held = prod(sparse.values.dims)
-        self.notes.append(f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them")
+        self.notes.append(
+            f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them"
+        )
 
     # Nodes
 
