@@ -305,6 +305,30 @@ def test_of_an_if_the_branch_with_more_macs_counts_and_parameters_of_both() -> N
     assert facts.activations.total == 12 + (12 + 12 + 8) + 12
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_of_branches_without_macs_the_one_with_more_work_counts(reverse: bool) -> None:
+    """One branch hands its input on, the other computes a softmax: what is counted does not depend on which comes first."""
+    bodies = []
+    for name in ("same", "other"):
+        inner = Builder(name)
+        y = inner.input("x", (8,), FLOAT)
+        if name == "other":
+            (y,) = inner.add("softmax", [("x", y)], name="softmax")
+        bodies.append(Body(name, inner.graph([y])))
+    builder = Builder("if")
+    builder.input("x", (8,), FLOAT)
+    if reverse:
+        bodies.reverse()
+    y = builder.opaque(BRANCH, [("captures", "x")], [TensorType((8,), FLOAT)], name="if", bodies=bodies)
+    graph = builder.graph(y)
+    facts = count(graph, graph)
+    assert facts.work == Work(add=16, compare=8, special=8, div=8)
+    assert (facts.activations.total, facts.notes[0]) == (
+        16,
+        "if: counted is the branch other, which has no MACs but the most other work",
+    )
+
+
 def test_a_loop_counts_its_trips() -> None:
     graph = with_bodies(LOOP, body("body", 6, 2, 5))
     facts = count(graph, graph)

@@ -10,7 +10,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.graph import LOOP, Body, Role, TensorType
 from weighbridge.passes import deploy, fold_batch_norm, fuse_bias
 
-FLOAT, INT64 = DTYPES["float32"], DTYPES["int64"]
+FLOAT, INT8, INT64 = DTYPES["float32"], DTYPES["int8"], DTYPES["int64"]
 CONSTANT = Role.CONSTANT
 
 
@@ -144,6 +144,39 @@ def test_other_additions_stay(shape: tuple[int, ...]) -> None:
     (z,) = builder.add("add", [("a", y), ("b", builder.stored("v", shape, FLOAT))])
     graph = builder.graph([z])
     assert fuse_bias(graph) is graph
+
+
+def test_a_layer_that_requantises_its_result_takes_in_nothing() -> None:
+    builder = Builder("quantised")
+    x, w = builder.input("x", (4, 3), INT8), builder.stored("w", (5, 3), INT8)
+    scale = builder.stored("scale", (), FLOAT, Role.BUFFER)
+    (y,) = builder.add("linear", [("x", x), ("w", w), ("x_scale", scale), ("w_scale", scale), ("y_scale", scale)])
+    (z,) = builder.add("add", [("a", y), ("b", builder.stored("v", (5,), INT8))])
+    graph = builder.graph([z])
+    assert fuse_bias(graph) is graph
+
+
+def test_a_normalisation_whose_statistics_are_read_stays() -> None:
+    builder = Builder("statistics")
+    y, channels = layer(builder, "conv")
+    y = norm(builder, y, channels, outputs=("y", "mean"))
+    assert len(fold_batch_norm(builder.graph([y])).nodes) == 1
+    graph = builder.graph([y, f"{y}:1"])
+    assert fold_batch_norm(graph) is graph
+
+
+@pytest.mark.parametrize("follower", ["add", "batch_norm"])
+def test_a_layer_that_scales_its_bias_takes_in_nothing(follower: str) -> None:
+    builder = Builder("scaled bias")
+    x, w = builder.input("x", (4, 3), FLOAT), builder.stored("w", (5, 3), FLOAT)
+    (y,) = builder.add("linear", [("x", x), ("w", w)], {"beta": 0.5})
+    if follower == "add":
+        (y,) = builder.add("add", [("a", y), ("b", builder.stored("v", (5,), FLOAT))])
+    else:
+        y = norm(builder, y, 5)
+    graph = builder.graph([y])
+    assert fuse_bias(graph) is graph
+    assert fold_batch_norm(graph) is graph
 
 
 def test_a_product_of_two_activations_takes_no_bias() -> None:

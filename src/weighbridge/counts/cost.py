@@ -163,11 +163,13 @@ def _control_cost(node: Node, operators: Mapping[str, Op], static: frozenset[str
 
 
 def _branch_cost(node: Node, where: str, costs: list[Cost]) -> Cost:
-    largest = max(range(len(costs)), key=lambda index: (costs[index].macs, -index))
+    # Of branches with equally many MACs (often none) the one with more other work, whatever their order in the file.
+    largest = max(range(len(costs)), key=lambda index: (costs[index].macs, sum(costs[index].work), -index))
     cost = costs[largest]
     if len(costs) == 1:
         return cost
-    note = f"{where}: counted is the branch {node.bodies[largest].name}, which has the most MACs"
+    most = "the most MACs" if cost.macs else "no MACs but the most other work"
+    note = f"{where}: counted is the branch {node.bodies[largest].name}, which has {most}"
     return cost._replace(
         macs_exact=all(one.macs_exact for one in costs),
         work_exact=all(one.work_exact for one in costs),

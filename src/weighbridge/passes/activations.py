@@ -30,9 +30,7 @@ def fuse_activations(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> G
             place = made.get(source)
             if place is not None and reads[source] == 1:
                 producer = nodes[place]
-                nodes[place] = changed(
-                    producer, outputs=node.outputs, fused=(*producer.fused, changed(node, fused=()), *node.fused)
-                )
+                nodes[place] = changed(producer, outputs=node.outputs, fused=(*producer.fused, node))
                 made[node.outputs[0]] = place
                 gone.add(source)
                 continue
