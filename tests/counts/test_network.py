@@ -244,6 +244,17 @@ def test_an_operator_without_contractions_has_no_macs_even_if_its_shape_is_unkno
     assert facts.notes
 
 
+def test_a_function_fused_into_a_node_that_computes_nothing_is_work_all_the_same() -> None:
+    builder = Builder("lost")
+    x = builder.input("x", None, FLOAT)
+    (y,) = builder.add("concat", [("xs", x), ("xs", x)], {"axis": 0})
+    graph = builder.graph([y])
+    assert count(graph, deploy(graph)).work_exact
+    graph = builder.graph(builder.add("relu", [("x", y)]))
+    facts = count(graph, deploy(graph))
+    assert (len(facts.nodes), facts.exact, facts.work_exact, facts.nodes[0].work) == (1, True, False, None)
+
+
 def test_a_contraction_of_unknown_shape_is_not_counted() -> None:
     builder = Builder("unknown shape")
     x = builder.input("x", None, FLOAT)
@@ -327,6 +338,18 @@ def test_of_branches_without_macs_the_one_with_more_work_counts(reverse: bool) -
         16,
         "if: counted is the branch other, which has no MACs but the most other work",
     )
+
+
+def test_work_that_nobody_knows_in_a_branch_that_is_not_taken_still_shows() -> None:
+    """Which branch runs only the values tell: the work of the one counted is a lower bound, the MACs are not."""
+    lost = Builder("else")
+    lost.input("x", (2, 6), FLOAT)
+    lost.tensors["t"] = Tensor("t", None, FLOAT)
+    lost.inputs.append("t")
+    other = Body("else", lost.graph(lost.add("relu", [("x", "t")], name="relu")))
+    graph = with_bodies(BRANCH, body("then", 6, 1), other)
+    facts = count(graph, graph)
+    assert (facts.exact, facts.work_exact) == (True, False)
 
 
 def test_a_loop_counts_its_trips() -> None:

@@ -240,3 +240,14 @@ def test_alexnet_peaks_at_its_first_layer_and_the_image_is_free_at_the_pool() ->
     assert (plan.peak_elements["live"], plan.peak_node["live"]) == (440_928, "conv1")
     names = [node.name for node in deployed.nodes]
     assert plan.profile["live"][names.index("pool1")] == 4 * 360_384
+
+
+def test_a_view_of_a_stored_tensor_takes_no_room() -> None:
+    """Its shape comes in at run time, so it is made anew each time, and yet lies where the tensor is stored."""
+    builder = Builder("view")
+    shape, w = builder.input("shape", (2,), DTYPES["int64"]), builder.stored("w", (4, 6), FLOAT)
+    (v,) = builder.add("reshape", [("x", w), ("shape", shape)], {"shape": (6, 4)}, name="view")
+    (y,) = builder.add("softmax", [("x", v)], name="softmax")
+    plan = memory.plan(builder.graph([y]))
+    assert plan.profile == {"pair": (16, 96), "live": (16, 96)}
+    assert [span.name for span in plan.tensors] == ["shape", "softmax"]

@@ -124,6 +124,15 @@ def test_quantise_nodes_of_different_types_keep_the_operator_float() -> None:
     assert [name for name, *_ in shown(graph)] == ["enter", "d", "conv", "q1", "q2"]
 
 
+def test_two_quantised_results_that_the_graph_gives_out_stay_two() -> None:
+    builder = Quantised("two outputs")
+    x = builder.dequantise(builder.quantise(builder.input("x", (1, 3, 4, 4), FLOAT), "enter"), "d")
+    y = builder.conv(x, "conv")
+    graph = fold_quantisation(builder.graph([builder.quantise(y, "q1"), builder.quantise(y, "q2")]))
+    assert graph.outputs == ("q1", "q2")
+    assert [name for name, *_ in shown(graph)] == ["enter", "d", "conv", "q1", "q2"]
+
+
 def test_a_quantised_result_that_the_graph_gives_out_keeps_its_name() -> None:
     builder = Quantised("out")
     x = builder.dequantise(builder.quantise(builder.input("x", (1, 3, 4, 4), FLOAT), "enter"), "d")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from weighbridge import counts
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
-from weighbridge.graph import Role
+from weighbridge.graph import LOOP, Body, Role, TensorType
 from weighbridge.passes import deploy, fold_stored, static_tensors
 
 FLOAT, INT64 = DTYPES["float32"], DTYPES["int64"]
@@ -46,6 +46,21 @@ def test_a_tied_weight_counts_once_deployed() -> None:
     facts = counts.count(held, deploy(held))
     assert (facts.parameters, facts.weights, facts.deployed_parameters, facts.macs) == (400, 400, 400, 7 * 8 * 50)
     assert [(node.operator, node.weights) for node in facts.nodes] == [("embedding", 400), ("matmul", 400)]
+
+
+def test_a_weight_that_a_body_shares_is_not_doubled_by_turning_it_around() -> None:
+    inner = Builder("body")
+    x, w = inner.input("x", (2, 6), FLOAT), inner.stored("w", (6, 6), FLOAT)
+    (turned,) = inner.add("transpose", [("x", w)], name="turned")
+    (y,) = inner.add("matmul", [("x", x), ("w", turned)], name="inside")
+    body = Body("body", inner.graph([y]), 2)
+    builder = Builder("shared")
+    x, w = builder.input("x", (2, 6), FLOAT), builder.stored("w", (6, 6), FLOAT)
+    builder.opaque(LOOP, [("captures", x)], [TensorType((2, 6), FLOAT)], name="loop", bodies=[body])
+    (y,) = builder.add("matmul", [("x", "loop"), ("w", w)], name="outside")
+    graph = builder.graph([y])
+    facts = counts.count(graph, deploy(graph))
+    assert (facts.parameters, facts.deployed_parameters) == (36, 36)
 
 
 def test_a_weight_transposed_for_several_layers_is_transposed_once() -> None:

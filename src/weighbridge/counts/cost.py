@@ -88,7 +88,7 @@ def _uncounted(node: Node, values: Values, path: str, reason: str) -> Cost:
 def _values(node: Node, graph: Graph, operators: Mapping[str, Op]) -> Values:
     """The values that a node makes: those of its outputs, none if it is a view."""
     op = operators.get(node.operator)
-    if op is not None and op.view_of is not None and not node.fused:
+    if op is not None and op.view_of is not None:
         return Values(0, 0)
     elements: int | None = 0
     size: int | None = 0

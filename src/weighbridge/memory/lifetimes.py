@@ -72,7 +72,7 @@ def lifetimes(graph: Graph, operators: Mapping[str, Op], outside: Iterable[str] 
 def _viewed(node: Node, operators: Mapping[str, Op]) -> str:
     """The id of the operand whose storage the node's output is, or ""."""
     op = operators.get(node.operator)
-    if op is None or op.view_of is None or node.fused:
+    if op is None or op.view_of is None:
         return ""
     return next((tensor for operand, tensor in node.operands if operand == op.view_of), "")
 

@@ -36,7 +36,7 @@ def fold_quantisation(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> 
 
 
 def _is_dequantize(node: Node) -> bool:
-    return node.operator == "dequantize" and not node.fused
+    return node.operator == "dequantize"
 
 
 def _read_as_stored(graph: Graph, operators: Mapping[str, Op], static: frozenset[str]) -> Graph:
