@@ -17,6 +17,7 @@ from .operators.table import OPERATORS
 __all__ = ["Builder"]
 
 Operands = Iterable[tuple[str, str]]
+_Results = tuple[TensorType | DType, ...]
 
 
 class Builder:
@@ -35,6 +36,9 @@ class Builder:
         self.notes: list[str] = []
         self._names: set[str] = set()
         self._numbers: dict[str, int] = {}  # where the search for a free number goes on
+        self._types: dict[str, TensorType] = {}  # by tensor id; equal ones are one object
+        self._kinds: dict[tuple[Shape, str], TensorType] = {}
+        self._results: dict[tuple[object, ...], tuple[Mapping[str, Attribute], _Results]] = {}
 
     def unused(self, name: str) -> str:
         """``name``, or ``name`` with the first free number behind it, reserved as a node name."""
@@ -79,13 +83,17 @@ class Builder:
             raise GraphError(f"there is no operator {operator!r}", where=name)
         node_name = self.unused(name or operator)
         pairs = tuple(operands)
-        call = self._call(op, node_name, pairs, attributes or {})
-        try:
-            results = self._infer(op, call, pairs, declared)
-        except GraphError as error:
-            raise error.at(node_name) from None
+        complete, results = self._inferred(op, node_name, pairs, attributes or {})
+        if results is None:
+            dtype = self.tensors[pairs[0][1]].dtype
+            results = tuple(known if known is not None else dtype for known in declared or (None,))
+        elif any(declared):
+            results = tuple(
+                known if isinstance(result, DType) and known is not None else result
+                for result, known in zip(results, (*declared, *([None] * len(results))), strict=False)
+            )
         ids = self._outputs(node_name, results, outputs)
-        self.nodes.append(Node(node_name, operator, pairs, ids, call.attributes, scope, origin))
+        self.nodes.append(Node(node_name, operator, pairs, ids, complete, scope, origin))
         return ids
 
     def opaque(
@@ -127,16 +135,45 @@ class Builder:
         self.tensors[tensor.id] = tensor
         return tensor.id
 
+    def _type(self, tensor_id: str) -> TensorType | None:
+        """The type of a tensor, equal ones as one object; None where its shape is unknown or it does not exist."""
+        found = self._types.get(tensor_id)
+        if found is None and (tensor := self.tensors.get(tensor_id)) is not None and tensor.shape is not None:
+            found = self._kinds.setdefault((tensor.shape, tensor.dtype.name), TensorType(tensor.shape, tensor.dtype))
+            self._types[tensor_id] = found
+        return found
+
+    def _inferred(
+        self, op: Op, name: str, pairs: tuple[tuple[str, str], ...], given: Mapping[str, Attribute]
+    ) -> tuple[Mapping[str, Attribute], _Results | None]:
+        """Complete attributes and what the rule says of a call; None for results where an operand's shape is unknown.
+
+        Networks repeat themselves, so a rule is asked once for equal types and attributes.
+        """
+        kinds = [self._type(tensor) for _, tensor in pairs]
+        if None in kinds:
+            return self._call(op, name, pairs, given).attributes, None
+        # True, 1 and 1.0 are equal and print differently: the types of the values belong to the key.
+        attributes = (*given.items(), *map(type, given.values()))
+        key = (op.name, tuple([operand for operand, _ in pairs]), tuple(map(id, kinds)), attributes)
+        found = self._results.get(key)
+        if found is None:
+            call = self._call(op, name, pairs, given)
+            try:
+                found = self._results[key] = call.attributes, op.infer(call)
+            except GraphError as error:
+                raise error.at(name) from None
+        return found
+
     def _call(self, op: Op, name: str, pairs: tuple[tuple[str, str], ...], given: Mapping[str, Attribute]) -> Call:
         types: list[tuple[str, TensorType]] = []
         slots = _slots(op.operands)
         for operand, tensor_id in pairs:
             if operand not in slots:
                 raise GraphError(f"{op.name} has no operand {operand!r}", where=name)
-            tensor = self.tensors.get(tensor_id)
-            if tensor is None:
+            if tensor_id not in self.tensors:
                 raise GraphError(f"the operand {operand} reads {tensor_id!r}, which does not exist", where=name)
-            types.append((operand, tensor.type or _UNKNOWN_TYPE))
+            types.append((operand, self._type(tensor_id) or _UNKNOWN_TYPE))
         operands = grouped(types)
         for slot in slots.values():
             if len(operands.get(slot.name, ())) > 1 and not slot.variadic:
@@ -144,20 +181,6 @@ class Builder:
             if slot.name not in operands and not slot.optional and not slot.variadic:
                 raise GraphError(f"{op.name} lacks its operand {slot.name}", where=name)
         return Call(operands, _complete(op, name, given))
-
-    def _infer(
-        self, op: Op, call: Call, pairs: tuple[tuple[str, str], ...], declared: Sequence[TensorType | None]
-    ) -> tuple[TensorType | DType, ...]:
-        if any(self.tensors[tensor].shape is None for _, tensor in pairs):
-            dtype = self.tensors[pairs[0][1]].dtype
-            return tuple(known if known is not None else dtype for known in declared or (None,))
-        results = op.infer(call)
-        if not any(declared):
-            return results
-        return tuple(
-            known if isinstance(result, DType) and known is not None else result
-            for result, known in zip(results, (*declared, *([None] * len(results))), strict=False)
-        )
 
     def _outputs(self, name: str, results: Sequence[TensorType | DType], ids: Sequence[str]) -> tuple[str, ...]:
         made = []
