@@ -180,10 +180,6 @@ class Graph:
                     found.append(index)
         return readers
 
-    def producers(self) -> dict[str, int]:
-        """For each tensor that a node makes, the position of that node."""
-        return {tensor: index for index, node in enumerate(self.nodes) for tensor in node.outputs}
-
 
 def _verify(graph: Graph) -> None:
     for key, tensor in graph.tensors.items():

@@ -20,11 +20,10 @@ def relu(name: str, source: str, result: str) -> Node:
     return Node(name, "relu", (("x", source),), (result,))
 
 
-def test_a_graph_that_fits_answers_who_reads_and_who_makes() -> None:
+def test_a_graph_that_fits_answers_who_reads_and_what_is_stored() -> None:
     nodes = (relu("n1", "x", "y"), Node("n2", "mul", (("a", "y"), ("b", "y")), ("z",)), relu("n3", "y", "w"))
     graph = Graph("g", {**tensors("x", "y", "z", "w"), **tensors("p", role=Role.PARAMETER)}, nodes, ("x",), ("z", "w"))
     assert graph.readers() == {"x": [0], "y": [1, 2]}
-    assert graph.producers() == {"y": 0, "z": 1, "w": 2}
     assert [tensor.id for tensor in graph.stored()] == ["p"]
 
 

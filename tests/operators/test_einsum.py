@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.operators.execution import Tally, call, everywhere, integers, loops_of, macs_of, shape_of, work_of
 from weighbridge.errors import GraphError
+from weighbridge.operators.record import Work
 
 LETTERS = "abcD"
 
@@ -122,6 +123,11 @@ def test_an_einstein_sum_counts_what_its_execution_does(equation):
 def test_loops_tell_rows_columns_and_inner_sizes():
     (loops,) = loops_of("einsum", call("einsum", {"equation": "bhid,bhjd->bhij"}, xs=[(2, 4, 10, 16), (2, 4, 11, 16)]))
     assert (loops.groups, loops.m, loops.n, loops.k) == (8, 10, 11, 16)
+
+
+@pytest.mark.parametrize(("equation", "shapes"), [("ij,jk->ik", [(2, 3), (3, 4)]), ("i,i,i->", [(3,)] * 3)])
+def test_a_contraction_is_its_multiply_accumulates_and_nothing_else(equation, shapes):
+    assert work_of("einsum", call("einsum", {"equation": equation}, xs=shapes)) == Work()
 
 
 def test_a_label_that_a_later_operand_has_is_kept_until_then():

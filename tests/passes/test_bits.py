@@ -84,6 +84,21 @@ def test_the_first_layer_of_a_network_without_any_is_refused() -> None:
         set_bits(builder.graph(["x"]), bit_rules(["first=8"]))
 
 
+@pytest.mark.parametrize(
+    ("held", "bits", "expected"),
+    [
+        *(("bfloat16", 16, "bfloat16"), ("float8_e4m3fn", 8, "float8_e4m3fn"), ("uint8", 8, "uint8")),
+        *(("float32", 16, "float16"), ("bfloat16", 32, "float32"), ("float32", 8, "int8"), ("float32", 5, "int5")),
+        *(("int8", 16, "int16"), ("mxfp4", 4, "int4")),
+    ],
+)
+def test_the_type_at_another_width(held: str, bits: int, expected: str) -> None:
+    builder = Builder("types")
+    x, w = builder.input("x", (1, 32), FLOAT), builder.stored("w", (2, 32), DTYPES[held])
+    graph = builder.graph(builder.add("linear", [("x", x), ("w", w)]))
+    assert set_bits(graph, bit_rules([bits])).tensors["w"].dtype.name == expected
+
+
 def test_a_transposed_weight_follows() -> None:
     held = set_bits(chain(), bit_rules(["4"]))
     deployed = deploy(held)

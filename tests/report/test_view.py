@@ -32,6 +32,13 @@ def test_every_headline_states_its_convention() -> None:
     assert all(len(item.convention) > 20 for item in shown.headlines)
 
 
+def test_what_folding_leaves_of_the_parameters_has_a_headline() -> None:
+    """Published: 11,689,512 parameters, of which 4,800 channels lose a scale and a shift and gain a bias."""
+    shown = page(weighbridge.weigh("resnet18"))
+    assert headline(shown, "parameters").value.full == "11,689,512"
+    assert headline(shown, "deployed").value.full == "11,684,712"
+
+
 def test_figures_of_alexnet() -> None:
     shown = page(weighbridge.weigh("alexnet"))
     assert headline(shown, "parameters").value.full == "60,965,224"
