@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+
 from weighbridge import counts
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
@@ -132,3 +134,24 @@ def test_random_numbers_are_made_anew() -> None:
     graph = builder.graph([noise])
     assert "noise" not in static_tensors(graph)
     assert fold_stored(graph) is graph
+
+
+class Outside(Set):
+    """Static tensors of an enclosing graph that are too many to be walked through for every body."""
+
+    def __contains__(self, name: object) -> bool:
+        return name == "k"
+
+    def __iter__(self) -> Iterator[str]:
+        raise AssertionError("walked through")
+
+    def __len__(self) -> int:
+        return 1 << 40
+
+
+def test_a_body_asks_only_for_what_it_takes_from_outside() -> None:
+    builder = Builder("body")
+    x, k = builder.input("x", (2,), FLOAT), builder.input("k", (2,), FLOAT)
+    (y,) = builder.add("relu", [("x", k)], name="once")
+    builder.add("add", [("a", x), ("b", y)], name="each")
+    assert static_tensors(builder.graph(["each"]), outside=Outside()) == {"k", "once"}

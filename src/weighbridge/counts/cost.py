@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from weighbridge.counts.facts import Uncounted
@@ -191,7 +191,7 @@ def _repeated(cost: Cost, trips: int) -> Cost:
     )
 
 
-def _body_cost(body: Body, operators: Mapping[str, Op], outside: Iterable[str], path: str) -> Cost:
+def _body_cost(body: Body, operators: Mapping[str, Op], outside: frozenset[str], path: str) -> Cost:
     """One run of a body: the sum over its nodes that run."""
     static = static_tensors(body.graph, operators, outside=outside)
     total = Cost(0, Work(), True, True, 0, 0, Values(0, 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from weighbridge.graph import Graph, Node, Role
@@ -38,7 +38,7 @@ class Lifetimes(NamedTuple):
         return [self.storages[name] for name in names]
 
 
-def lifetimes(graph: Graph, operators: Mapping[str, Op], outside: Iterable[str] = ()) -> Lifetimes:
+def lifetimes(graph: Graph, operators: Mapping[str, Op], outside: frozenset[str] = frozenset()) -> Lifetimes:
     """Lifetimes over the nodes of ``graph`` that run, numbered from 0.
 
     An input is alive from the start to its last reader (without one, at the start alone), an output of the graph to the

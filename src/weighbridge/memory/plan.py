@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from weighbridge.graph import BRANCH, Body, Graph, Node, Role, Tensor
@@ -36,7 +36,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
         "pair": _pair(spans, operators),
         "live": _live(spans, operators, frozenset()),
     }
-    unknown = list(dict.fromkeys(_unknown(deployed, operators, ())))
+    unknown = list(dict.fromkeys(_unknown(deployed, operators, frozenset())))
     notes = tuple(f"the size of {name} is unknown, so memory figures that need it are missing" for name in unknown)
     peaks = {policy: _peak(profile.bytes) for policy, profile in profiles.items()}
     return MemoryPlan(
@@ -160,7 +160,7 @@ def _running(storages: list[Storage], length: int, sizer: Sizer) -> list[Size]:
     return profile
 
 
-def _unknown(graph: Graph, operators: Mapping[str, Op], outside: Iterable[str]) -> list[str]:
+def _unknown(graph: Graph, operators: Mapping[str, Op], outside: frozenset[str]) -> list[str]:
     """The storages whose size nobody knows, bodies included."""
     spans = lifetimes(graph, operators, outside)
     found = [storage.name for storage in spans.storages.values() if storage.bytes is None]

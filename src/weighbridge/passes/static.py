@@ -7,7 +7,7 @@ shape of its operand is static too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from typing import Final
 
@@ -23,12 +23,12 @@ _USES: Final = ("other", "bias", "weight")
 
 
 def static_tensors(
-    graph: Graph, operators: Mapping[str, Op] = OPERATORS, *, outside: Iterable[str] = ()
+    graph: Graph, operators: Mapping[str, Op] = OPERATORS, *, outside: Set[str] = frozenset()
 ) -> frozenset[str]:
     """The ids of the static tensors of ``graph``; ``outside`` are those of an enclosing graph that a body takes over."""
     tensors = graph.tensors
     static = {tensor.id for tensor in graph.stored()}
-    static.update(set(outside).intersection(graph.inputs))
+    static.update(tensor for tensor in graph.inputs if tensor in outside)  # in time that does not grow with ``outside``
     for node in graph.nodes:
         op = operators.get(node.operator)
         if op is None or op.random or node.bodies:
