@@ -180,3 +180,35 @@ def test_initialisers_that_nothing_reads_are_held_and_not_counted() -> None:
     found = load(model(graph([node("Relu", ["x"], ["y"])], [X], [Y], [weight("spare", 4, 4), tensor("s", [1])])))
     assert set(roles(found).values()) == {Role.CONSTANT}
     assert found.notes == ("nothing reads spare: held by the file, not counted as parameters",)
+
+
+_FLOAT_PRODUCTS = {
+    "MatMul": [node("MatMul", ["w", "x"], ["y"])],
+    "Gemm": [node("Gemm", ["w", "x"], ["y"])],
+    "Gemm, transposed before": [node("Transpose", ["w"], ["t"]), node("Gemm", ["t", "x"], ["y"], transA=1)],
+    "Einsum": [node("Einsum", ["w", "x"], ["y"], equation="ij,jk->ik")],
+}
+
+
+@pytest.mark.parametrize("name", _FLOAT_PRODUCTS)
+@pytest.mark.parametrize("bits", [None, 4])
+def test_a_matrix_on_the_left_of_a_product_is_a_weight_too(name: str, bits: int | None) -> None:
+    made = model(graph(_FLOAT_PRODUCTS[name], [value("x", [8, 3])], [Y], [weight("w", 4, 8)]))
+    facts = weigh(load(made), weight_bits="32" if bits is None else str(bits)).facts
+    assert (facts.macs, facts.parameters, facts.weights) == (4 * 8 * 3, 32, 32)
+    assert facts.weight_bytes == 32 * (bits or 32) // 8
+
+
+@pytest.mark.parametrize("operator", ["MatMul", "Gemm"])
+def test_a_quantised_matrix_on_the_left_of_a_product_is_a_weight_too(operator: str) -> None:
+    nodes = [
+        node("DequantizeLinear", ["w", "scale", "w_zero"], ["wf"]),
+        node("DequantizeLinear", ["x", "scale", "zero"], ["xf"]),
+        node(operator, ["wf", "xf"], ["yf"]),
+        node("QuantizeLinear", ["yf", "scale", "zero"], ["y"]),
+    ]
+    stored = [tensor("w", [[0] * 8] * 4, "int8"), tensor("w_zero", 0, "int8"), tensor("zero", 0, "uint8")]
+    made = graph(nodes, [value("x", [8, 3], TensorProto.UINT8)], [Y], [*stored, tensor("scale", 0.1, "float32")])
+    facts = weigh(load(model(made))).facts
+    assert (facts.macs, facts.parameters, facts.weights, facts.weight_bytes) == (4 * 8 * 3, 32, 32, 32)
+    assert facts.activations.total_bytes == 8 * 3 + 4 * 3

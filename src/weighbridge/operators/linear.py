@@ -108,7 +108,7 @@ LINEAR_OPERATORS: Final = (
     Op(
         "linear",
         Kind.CONTRACTION,
-        f"x w:weight b:bias? {QUANTISED_SLOTS}",
+        f"x:weight w:weight b:bias? {QUANTISED_SLOTS}",
         _infer_linear,
         _linear_work,
         loops=_linear_loops,
