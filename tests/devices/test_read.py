@@ -126,6 +126,8 @@ def test_all_faults_come_at_once_each_with_its_path(tmp_path: Path) -> None:
         (('name = "RAM"', 'name = "RAM"\nkind = "fast"'), "$.memories[0]", "has no key 'kind'"),
         (('"My board"', '"My \\u001b[31m board"'), "$.title", "printable"),
         (('source = "data sheet, page 1"', 'source = "one\\ntwo"'), "$.memories[0].bytes.source", "printable"),
+        (('"My board"', f'"{"x" * 2001}"'), "$.title", "at most 2000"),
+        (('core = "a core"', f'core = "a core"\nnotes = {["x"] * 65}'), "$.notes", "at most 64 entries, not 65"),
         (("[[peaks]]", "[peaks]"), "$.peaks", "a list of tables"),
         (('"weights", "activations"', '"weights", "weights"'), "$.memories[0]", "holds the weights"),
     ],
@@ -172,3 +174,17 @@ def test_whatever_is_written_into_a_file_is_read_or_refused(
         assert all(line.isprintable() for line in str(error).splitlines())
     else:
         assert all(memory.available_bytes >= 0 for memory in device.memories)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[peaks]]\n" * 100_000,
+        "".join(f"k{index} = 1\n" for index in range(80_000)),
+        f"notes = [{'1,' * 500_000}]",
+        f"[[memories]]\nholds = [{'1,' * 500_000}]",
+    ],
+    ids=["tables", "keys", "notes", "holds"],
+)
+def test_a_file_made_to_have_faults_is_answered_briefly(tmp_path: Path, text: str) -> None:
+    assert len("\n".join(faults(tmp_path, text))) < 10_000

@@ -20,6 +20,10 @@ __all__ = ["read_device"]
 Hook = Callable[[object, object], object]
 
 _LARGEST_FIGURE = 10**24
+_MOST_ENTRIES = 64
+_MOST_CHARACTERS = 2000
+_SHOWN_FAULTS = 100
+_SHOWN_KEYS = 10
 _FIGURE = '{ value = 1000, source = "where it stands" }'
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
@@ -28,7 +32,7 @@ def read_device(path: Path) -> Device:
     """The device that the TOML file at ``path`` describes.
 
     Raises ``BadSpec``: one line for a file that cannot be read, is no text or no TOML, or is larger than 1 MiB; else a
-    line that sums up and a line for each fault, whose path starts at ``$``, the file's top level.
+    line that sums up and a line for each fault (the first 100), whose path starts at ``$``, the file's top level.
     """
     raw = _parse(path)
     faults = _faults_between_entries(raw)
@@ -38,7 +42,9 @@ def read_device(path: Path) -> Device:
         faults = [*_faults_of(error), *faults]
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise BadSpec(f"the device file has {count}", where=str(path), details=faults)
+        hidden = len(faults) - _SHOWN_FAULTS
+        shown = [*faults[:_SHOWN_FAULTS], f"and {hidden} more"] if hidden > 0 else faults
+        raise BadSpec(f"the device file has {count}", where=str(path), details=shown)
     return device
 
 
@@ -57,8 +63,8 @@ def _parse(path: Path) -> Mapping[str, object]:
 def _text(value: object, _: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"must be text, not {_shown(value)}")
-    if not value.isprintable():
-        raise ValueError(f"must be one line of printable text, not {_shown(value)}")
+    if len(value) > _MOST_CHARACTERS or not value.isprintable():
+        raise ValueError(f"must be one line of at most {_MOST_CHARACTERS} printable characters, not {_shown(value)}")
     return value
 
 
@@ -92,11 +98,17 @@ def _precision(value: object, _: object) -> str:
 
 def _list_of(item: Callable[[object, object], str]) -> Callable[[object, object], tuple[str, ...]]:
     def read(value: object, of: object) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            raise ValueError(f"must be a list, not {_shown(value)}")
-        return tuple(item(element, of) for element in value)
+        return tuple(item(element, of) for element in _list(value, "a list"))
 
     return read
+
+
+def _list(value: object, expected: str) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError(f"must be {expected}, not {_shown(value)}")
+    if len(value) > _MOST_ENTRIES:
+        raise ValueError(f"must have at most {_MOST_ENTRIES} entries, not {len(value)}")
+    return value
 
 
 def _content(value: object, _: object) -> str:
@@ -107,7 +119,7 @@ def _content(value: object, _: object) -> str:
 
 def _shown(value: object) -> str:
     kinds = ((dict, "a table"), (list, "a list"), (bool, str(value).lower()))
-    return next((text for kind, text in kinds if isinstance(value, kind)), repr(value))
+    return next((text for kind, text in kinds if isinstance(value, kind)), f"{value!r:.100}")
 
 
 @cache
@@ -140,9 +152,7 @@ def _register(converter: cattrs.Converter, cls: type, expected: str, **hooks: Ho
 
 def _list_then(structure: Hook, header: str) -> Hook:
     def read(value: object, of: object) -> object:
-        if not isinstance(value, list):
-            raise ValueError(f"must be a list of tables, {header}, not {_shown(value)}")
-        return structure(value, of)
+        return structure(_list(value, f"a list of tables, {header}"), of)
 
     return read
 
@@ -160,7 +170,9 @@ def _fault(error: BaseException, _: object) -> str:
         return "is missing"
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
         known = ", ".join(field.name.rstrip("_") for field in dataclasses.fields(error.cl))
-        return f"has no key {', '.join(map(repr, sorted(error.extra_fields)))}; the keys here are {known}"
+        extra = sorted(error.extra_fields)
+        named = ", ".join(map(repr, extra[:_SHOWN_KEYS])) + (" and others" if len(extra) > _SHOWN_KEYS else "")
+        return f"has no key {named}; the keys here are {known}"
     return str(error)
 
 
@@ -182,7 +194,7 @@ def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
         if isinstance(name := memory.get("name"), str):
             once(("name", name), path, f"has the name {name!r}")
         holds = memory.get("holds")
-        for content in holds if isinstance(holds, list) else ():
+        for content in holds[:_MOST_ENTRIES] if isinstance(holds, list) else ():
             if isinstance(content, str):
                 once(("holds", content), path, f"holds the {content}")
     return faults
@@ -190,5 +202,5 @@ def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
 
 def _tables_of(raw: Mapping[str, object], key: str) -> Sequence[tuple[str, Mapping[str, object]]]:
     entries = raw.get(key)
-    listed = entries if isinstance(entries, list) else []
+    listed = entries[:_MOST_ENTRIES] if isinstance(entries, list) else []
     return [(f"$.{key}[{index}]", entry) for index, entry in enumerate(listed) if isinstance(entry, dict)]
