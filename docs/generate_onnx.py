@@ -58,7 +58,7 @@ for them, on at most 65,536 elements. A shape that depends on the data stays unk
 
 ## Functions, branches and loops
 
-- The nodes of a local **function** take the place of its call.
+- The nodes of a local **function** take the place of its call; what it stores is one storage, however often it is called.
 - **If**: a branch that is known to be taken (exporters ask about shapes) joins the graph. Otherwise the branch with more MACs
   counts, and the parameters of both.
 - **Loop**: the body times its trips, where the limit is a constant and the condition is always true or handed through.

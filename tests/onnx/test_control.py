@@ -197,6 +197,55 @@ def test_a_function_is_put_in_the_place_of_its_call() -> None:
     assert weigh(found).facts.macs == 2 * 8 * 4
 
 
+_HELD = {
+    "value": ({"value": weight("k", 8, 8)}, 64),
+    "sparse_value": (
+        {"sparse_value": helper.make_sparse_tensor(tensor("k", [1.0], "float32"), tensor("i", [3]), [8, 8])},
+        64,
+    ),
+    "value_floats": ({"value_floats": [0.5] * 8}, 8),
+}
+
+
+def _loop_over(operator: str, result: str) -> onnx.GraphProto:
+    nodes = [node("Identity", ["on"], ["stay"]), node(operator, ["h", "h"], [result], domain="mine")]
+    inputs = [value("i", [], INT64), value("on", [], BOOL), value("h", [2, 8])]
+    return graph(nodes, inputs, [value("stay", [], BOOL), value(result, [2, 8])])
+
+
+@pytest.mark.parametrize("form", _HELD)
+@pytest.mark.parametrize("places", ["graph graph", "graph loop", "loop graph", "loop loop"])
+def test_what_a_function_stores_is_one_storage_however_often_it_is_called(form: str, places: str) -> None:
+    attributes, elements = _HELD[form]
+    reader = "Add" if form == "value_floats" else "MatMul"
+    layer = _function("Layer", node("Constant", [], ["k"], **attributes), node(reader, ["a", "k"], ["r"]))
+    nodes, before = [], "x"
+    for index, place in enumerate(places.split()):
+        after = "xhy"[index + 1]
+        if place == "graph":
+            nodes.append(node("Layer", [before, before], [after], domain="mine"))
+        else:
+            nodes.append(node("Loop", ["trips", "", before], [after], body=_loop_over("Layer", f"r{index}")))
+        before = after
+    made = graph(nodes, [X], [Y], [tensor("trips", 3)])
+    facts = weigh(load(model(made, functions=[layer], opset_imports=[helper.make_opsetid("mine", 1)]))).facts
+    calls = sum(1 if place == "graph" else 3 for place in places.split())
+    assert (facts.parameters, facts.deployed_parameters) == (elements, elements)
+    assert facts.macs == (0 if reader == "Add" else calls * 2 * 8 * 8)
+
+
+def test_what_the_calls_of_a_function_give_it_are_storages_of_their_own() -> None:
+    constant = onnx.NodeProto(op_type="Constant", output=["k"])
+    constant.attribute.add(name="value", type=onnx.AttributeProto.TENSOR, ref_attr_name="given")
+    layer = _function("Layer", constant, node("MatMul", ["a", "k"], ["r"]), attributes=("given",))
+    nodes = [
+        node("Layer", ["x", "x"], ["h"], domain="mine", given=weight("first", 8, 8)),
+        node("Layer", ["h", "h"], ["y"], domain="mine", given=weight("second", 8, 8)),
+    ]
+    made = model(graph(nodes, [X], [Y]), functions=[layer], opset_imports=[helper.make_opsetid("mine", 1)])
+    assert weigh(load(made)).facts.parameters == 2 * 64
+
+
 def test_functions_of_one_name_are_told_apart_by_their_overload() -> None:
     made = _calling(
         _function("Layer", node("MatMul", ["a", "b"], ["r"])), _function("Layer", node("Relu", ["a"], ["r"]))

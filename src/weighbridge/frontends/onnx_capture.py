@@ -59,6 +59,7 @@ class Capture:
         self.static: set[str] = set()
         self.read: set[str] = set()
         self.origins: dict[str, str] = {}
+        self._storages: dict[Any, tuple[Any, str]] = {}
         self.functions = {(_domain(one.domain), one.name, _overload(one)): one for one in model.proto.functions}
         self.expanded = 0
         self.contradictions: list[str] = []
@@ -77,19 +78,30 @@ class Capture:
     def store(self, scope: Scope, name: str, tensor: Any, origin: str = "") -> None:
         """Bind ``name`` to a TensorProto."""
         check_payload(tensor)
-        stored = self.place(scope, name, TensorType(dims_of(tensor), dtype_of(tensor.data_type)), origin)
+        kind = TensorType(dims_of(tensor), dtype_of(tensor.data_type))
+        stored = self.place(scope, name, kind, origin, tensor)
         self.values.store(stored, tensor)
 
-    def hold(self, scope: Scope, name: str, array: Array, origin: str) -> None:
+    def hold(self, scope: Scope, name: str, array: Array, origin: str, held: Any = None) -> None:
         """Bind ``name`` to a tensor whose value is known."""
-        self.values.set(self.place(scope, name, TensorType(array.shape, DTYPES[array.dtype]), origin), array)
+        kind = TensorType(array.shape, DTYPES[array.dtype])
+        self.values.set(self.place(scope, name, kind, origin, held, array.values), array)
 
-    def place(self, scope: Scope, name: str, kind: TensorType, origin: str) -> str:
-        """Bind ``name`` to a stored tensor of a type; returns its id."""
-        stored = self.names.fresh(name)
+    def place(self, scope: Scope, name: str, kind: TensorType, origin: str, held: Any = None, values: Any = ()) -> str:
+        """Bind ``name`` to a stored tensor of a type; returns its id.
+
+        ``held`` is the message of the file that it stands in, ``values`` what the caller of a function put there: where
+        a function is called again, the file still holds it once, and it is the same storage.
+        """
+        key = None if held is None else (id(held), values)
+        stored = self._storages[key][1] if key in self._storages else self.names.fresh(name)
+        if key is not None:
+            # The message is kept, too: only while it lives does nothing else have its identity.
+            self._storages[key] = held, stored
         scope.bind(name, stored, origin)
-        # The role is decided by what reads it, once everything is there (onnx_roles).
-        scope.frame.builder.stored(stored, kind.shape, kind.dtype, Role.CONSTANT)
+        if stored not in scope.frame.builder.tensors:
+            # The role is decided by what reads it, once everything is there (onnx_roles).
+            scope.frame.builder.stored(stored, kind.shape, kind.dtype, Role.CONSTANT)
         self.static.add(stored)
         self.origins[stored] = origin
         return stored
@@ -100,7 +112,7 @@ class Capture:
         name = name or sparse.values.name
         if any(not 0 <= size <= MAX_DIMENSION for size in shape):
             raise BadModel(f"the sparse tensor has the shape {shape}", where=name)
-        self.place(scope, name, TensorType(shape, dtype_of(sparse.values.data_type)), origin)
+        self.place(scope, name, TensorType(shape, dtype_of(sparse.values.data_type)), origin, sparse)
         held = prod(sparse.values.dims)
         self.notes.append(
             f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them"
@@ -331,7 +343,7 @@ def _constant(capture: Capture, scope: Scope, call: Foreign, record: Record) -> 
         elif key in _CONSTANT_TYPES:
             shape = (len(value),) if isinstance(value, tuple) else ()
             values = value if isinstance(value, tuple) else (value,)
-            capture.hold(scope, name, Array(_CONSTANT_TYPES[key], shape, values), "Constant")
+            capture.hold(scope, name, Array(_CONSTANT_TYPES[key], shape, values), "Constant", record.proto)
         else:
             continue
         return
