@@ -133,6 +133,7 @@ class Builder:
             raise GraphError(f"there are two tensors called {tensor.id!r}", where=self.name)
         check_shape(tensor, self.name)
         self.tensors[tensor.id] = tensor
+        self._type(tensor.id)
         return tensor.id
 
     def _type(self, tensor_id: str) -> TensorType | None:
@@ -150,7 +151,8 @@ class Builder:
 
         Networks repeat themselves, so a rule is asked once for equal types and attributes.
         """
-        kinds = [self._type(tensor) for _, tensor in pairs]
+        known = self._types
+        kinds = [known[tensor] if tensor in known else self._type(tensor) for _, tensor in pairs]
         if None in kinds:
             return self._call(op, name, pairs, given).attributes, None
         # True, 1 and 1.0 are equal and print differently: the types of the values belong to the key.

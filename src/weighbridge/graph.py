@@ -145,7 +145,7 @@ class Node:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The ids of all operands, in order."""
-        return tuple(tensor for _, tensor in self.operands)
+        return tuple([tensor for _, tensor in self.operands])
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,9 @@ def _verify(graph: Graph) -> None:
 
 def check_shape(tensor: Tensor, where: str) -> None:
     """Raises ``GraphError`` for a shape that no network has: see ``MAX_DIMENSION`` and ``MAX_RANK``."""
-    shape = tensor.shape or ()
+    shape = tensor.shape
+    if not shape or (len(shape) <= MAX_RANK and min(shape) >= 0 and max(shape) <= MAX_DIMENSION):
+        return
     if len(shape) > MAX_RANK:
         raise GraphError(f"the tensor {tensor.id!r} has {len(shape)} dimensions, more than {MAX_RANK}", where=where)
     for size in shape:

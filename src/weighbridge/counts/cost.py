@@ -47,10 +47,46 @@ def add_known(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
 
 
-def cost_of(node: Node, graph: Graph, operators: Mapping[str, Op], static: frozenset[str], path: str = "") -> Cost:
-    """The cost of ``node`` in ``graph``; ``path`` stands before its name in what is uncounted."""
+def cost_of(
+    node: Node,
+    graph: Graph,
+    operators: Mapping[str, Op],
+    static: frozenset[str],
+    path: str = "",
+    known: dict[object, Cost] | None = None,
+) -> Cost:
+    """The cost of ``node`` in ``graph``; ``path`` stands before its name in what is uncounted.
+
+    Networks repeat themselves: ``known`` keeps what the rules said, so that they are asked once for equal calls.  It is
+    good for one graph and one table.
+    """
     if node.operator in CONTROL:
         return _control_cost(node, operators, static, path)
+    call = None if known is None else _signature(node, graph)
+    if known is None or call is None:
+        return _own_cost(node, graph, operators, path)
+    if call not in known:
+        cost = _own_cost(node, graph, operators, path)
+        if cost.uncounted:
+            return cost
+        known[call] = cost
+    return known[call]
+
+
+def _signature(node: Node, graph: Graph) -> object:
+    """What the cost of a node depends on: equal for calls that differ in nothing but names; None where names matter.
+
+    Attributes are compared as objects, which live as long as the graph: equal calls that a builder made share them.
+    """
+    tensors, inputs = graph.tensors, node.inputs
+    if node.reason or len(set(inputs)) < len(inputs):
+        return None
+    types = [((tensor := tensors[one]).shape, tensor.dtype.name) for one in (*inputs, *node.outputs)]
+    fused = [(function.operator, id(function.attributes), function.operands[0][0]) for function in node.fused]
+    return (node.operator, id(node.attributes), tuple([name for name, _ in node.operands]), tuple(types), tuple(fused))
+
+
+def _own_cost(node: Node, graph: Graph, operators: Mapping[str, Op], path: str) -> Cost:
     values = _values(node, graph, operators)
     op = operators.get(node.operator)
     reason = _reason(node, op)

@@ -122,9 +122,10 @@ def _nodes(
     sources = static_sources(graph, static, operators)
     facts: list[NodeFacts] = []
     costs: list[Cost] = []
+    known: dict[object, Cost] = {}
     for node in graph.nodes:
         if runs(node, static):
-            cost = cost_of(node, graph, operators, static)
+            cost = cost_of(node, graph, operators, static, known=known)
             held = {source for tensor in node.inputs for source in sources.get(tensor, ())}
             for body in node.bodies:
                 held.update(tensor.id for tensor in _stored_tensors(body.graph) if tensor.role is Role.PARAMETER)

@@ -7,13 +7,16 @@ ours or whose meaning depends on its operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
-__all__ = ["As", "Foreign", "Rule", "Services", "Step", "bind", "translate"]
+__all__ = ["As", "Foreign", "Rule", "Services", "Step", "bind", "translate", "whole_numbers"]
 
 
 class Services(Protocol):
@@ -30,6 +33,16 @@ class Services(Protocol):
 
     def is_static(self, tensor: str) -> bool:
         """Whether the tensor depends on no input."""
+
+
+def whole_numbers(values: Iterable[Any]) -> tuple[int, ...] | None:
+    """``values`` as ints; None where one of them is text, a fraction, infinite or not a number."""
+    numbers = []
+    for value in values:
+        if not isinstance(value, int | float) or not isfinite(value) or value != int(value):
+            return None
+        numbers.append(int(value))
+    return tuple(numbers)
 
 
 class Foreign:
@@ -95,8 +108,12 @@ class Foreign:
             given = self.values(position)
         if given is None:
             return None
-        given = given if isinstance(given, tuple) else (given,)
-        return tuple(int(value) for value in given) if all(value == int(value) for value in given) else None
+        return whole_numbers(given if isinstance(given, tuple) else (given,))
+
+    def sizes(self, position: int) -> tuple[int, ...] | None:
+        """The values of an operand as whole numbers; None where they are not known, or no whole numbers."""
+        given = self.values(position)
+        return None if given is None else whole_numbers(given)
 
     def inner(self, suffix: str) -> str:
         """An id for a tensor between the steps of one foreign operator."""
@@ -149,10 +166,16 @@ def translate(call: Foreign, rule: Rule) -> Sequence[Step]:
 
 def bind(call: Foreign, names: str) -> list[tuple[str, str]]:
     """The call's operands under our names, absent ones left out."""
+    words, rest = _words(names)
+    named: Iterable[tuple[str, str]] = zip(words, call.inputs, strict=False)
+    if len(call.inputs) > len(words) and rest:
+        named = chain(named, ((rest, tensor) for tensor in call.inputs[len(words) :]))
+    return [(word, tensor) for word, tensor in named if tensor and word != "-"]
+
+
+@cache
+def _words(names: str) -> tuple[tuple[str, ...], str]:
+    """The words of an ``As``, and the name of what follows them; "" where nothing may."""
     words = names.split()
-    pairs = []
-    for position, tensor in enumerate(call.inputs):
-        word = words[position] if position < len(words) else words[-1] if words and words[-1][0] == "*" else "-"
-        if tensor and word != "-":
-            pairs.append((word.lstrip("*"), tensor))
-    return pairs
+    rest = words.pop()[1:] if words and words[-1][0] == "*" else ""
+    return tuple(words), rest
