@@ -100,9 +100,9 @@ def dtype_of(number: int) -> DType:
 def dims_of(tensor: Any) -> Shape:
     """The shape of a TensorProto.  Raises ``BadModel`` for a dimension that is negative or absurd."""
     shape = tuple(tensor.dims)
-    for size in shape:
-        if not 0 <= size <= MAX_DIMENSION:
-            raise BadModel(f"the stored tensor has a dimension of {size}", where=_name(tensor))
+    if shape and not (min(shape) >= 0 and max(shape) <= MAX_DIMENSION):
+        size = next(size for size in shape if not 0 <= size <= MAX_DIMENSION)
+        raise BadModel(f"the stored tensor has a dimension of {size}", where=_name(tensor))
     return shape
 
 
@@ -119,8 +119,8 @@ def check_payload(tensor: Any) -> None:
     note = payload_note(tensor)
     if note is not None:
         field, stored = note.field, note.bytes
-    elif tensor.raw_data:
-        field, stored = _RAW, len(tensor.raw_data)
+    elif raw := tensor.raw_data:
+        field, stored = _RAW, len(raw)
     else:
         return _check_values(tensor)
     if is_external(tensor):
