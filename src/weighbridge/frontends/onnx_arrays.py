@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, product
 from typing import Any, NamedTuple
 
+from weighbridge.frontends.foreign import whole_numbers
 from weighbridge.graph import Shape
 
 __all__ = [
@@ -41,9 +42,7 @@ class Array(NamedTuple):
     @property
     def ints(self) -> tuple[int, ...] | None:
         """The values as whole numbers; None where they are none."""
-        if self.dtype == "string" or any(value != int(value) for value in self.values if math.isfinite(value)):
-            return None
-        return tuple(int(value) for value in self.values) if all(map(math.isfinite, self.values)) else None
+        return whole_numbers(self.values)
 
 
 class Question(NamedTuple):

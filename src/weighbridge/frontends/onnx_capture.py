@@ -362,13 +362,13 @@ _CONSTANT_TYPES = {
 
 def _constant_of_shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
     """A stored tensor where its shape is known; many files keep weights this way."""
-    sizes = call.values(0)
+    sizes = call.sizes(0)
     if sizes is None or any(not 0 <= size <= MAX_DIMENSION for size in sizes):
         capture.translate(scope, call, record)
         return
     value = call.get("value")
     dtype = DTYPES["float32"] if value is None else dtype_of(value.data_type)
-    stored = capture.place(scope, _result(call, record), TensorType(tuple(map(int, sizes)), dtype), "ConstantOfShape")
+    stored = capture.place(scope, _result(call, record), TensorType(sizes, dtype), "ConstantOfShape")
     call.outputs = (stored,)
     capture.values.make(call, scope.frame.builder.tensors)
 

@@ -151,12 +151,12 @@ def _changed(built: _Built, carried: Sequence[_Type]) -> set[int]:
 
 def _trips(capture: Capture, call: Foreign, built: _Built) -> int | None:
     """How often a loop runs, where that is known before inference."""
-    limit, first = call.values(0), call.values(1)
+    limit, first = call.sizes(0), call.values(1)
     if first is not None and not all(first):
         return 0
     if limit is None or len(limit) != 1 or (call.has(1) and first is None):
         return None
-    return max(int(limit[0]), 0) if limit[0] <= 0 or _goes_on(capture, built) else None
+    return max(limit[0], 0) if limit[0] <= 0 or _goes_on(capture, built) else None
 
 
 def _goes_on(capture: Capture, built: _Built) -> bool:

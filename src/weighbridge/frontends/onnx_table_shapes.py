@@ -116,10 +116,11 @@ def _resize(call: Foreign) -> Sequence[Step]:
         if not call.has(position) or (kind is not None and kind.elements == 0):
             continue
         pairs.append((word, call.operand(position)))
-        values = call.values(position)
         if word == "sizes":
-            attributes[word] = UNKNOWN if values is None else tuple(int(value) for value in values)
+            sizes = call.sizes(position)
+            attributes[word] = UNKNOWN if sizes is None else sizes
         elif word == "scales":
+            values = call.values(position)
             is_cropped = call.get("coordinate_transformation_mode") == "tf_crop_and_resize"
             attributes[word] = UNKNOWN if values is None or is_cropped else tuple(values)
     if attributes.get("sizes", "none") != "none":
@@ -154,8 +155,8 @@ def _top_k(call: Foreign) -> dict[str, Attribute]:
 
 
 def _one_hot(call: Foreign) -> dict[str, Attribute]:
-    depth = _number(call, 1, UNKNOWN)
-    return {"depth": depth if depth == UNKNOWN else int(depth), "axis": call.get("axis", -1)}
+    depth = call.sizes(1)
+    return {"depth": depth[0] if depth is not None and len(depth) == 1 else UNKNOWN, "axis": call.get("axis", -1)}
 
 
 def _range(call: Foreign) -> dict[str, Attribute]:
