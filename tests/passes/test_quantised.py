@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from weighbridge import counts, memory
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
@@ -173,3 +175,29 @@ def test_weights_that_are_computed_with_are_dequantised_first() -> None:
     graph = fold_quantisation(builder.graph([y]))
     assert [name for name, *_ in shown(graph)] == ["w.real", "turned", "scaled", "product"]
     assert shown(graph)[1] == ("turned", "float32", "float32")
+
+
+@pytest.mark.parametrize("operator", ["matmul", "linear", "conv"])
+@pytest.mark.parametrize("function", ["", "relu"])
+@pytest.mark.parametrize("quantised", [False, True])
+def test_an_addition_behind_a_layer_is_quantised_with_it(operator: str, function: str, quantised: bool) -> None:
+    """The layer, the vector that a node of its own adds, and a function are one operator on int8 tensors."""
+    builder = Quantised("added")
+    spatial = (1, 1) if operator == "conv" else ()
+    x = builder.dequantise(builder.input("x", (2, 8, *spatial), INT8))
+    w = builder.weight("w", (8, 8, *spatial))
+    shape = (8, *spatial)
+    b = builder.weight("b", shape, INT32) if quantised else builder.stored("b", shape, FLOAT)
+    (y,) = builder.add(operator, [("x", x), ("w", w)], name="layer")
+    (y,) = builder.add("add", [("a", b), ("b", y)])
+    if function:
+        (y,) = builder.add(function, [("x", y)])
+    held = builder.graph([builder.quantise(y)])
+    deployed = deploy(held)
+    assert [node.name for node in deployed.nodes] == ["layer"]
+    assert [deployed.tensors[tensor].dtype for tensor in (*deployed.inputs, *deployed.outputs)] == [INT8, INT8]
+    assert dict(deployed.nodes[0].operands)["b"] == "b"
+    facts = counts.count(held, deployed)
+    assert (facts.parameters, facts.weights, facts.biases, facts.weight_bytes) == (72, 64, 8, 64)
+    assert facts.parameter_bytes == 64 + 4 * 8
+    assert facts.activations.total_bytes == 16 + 16

@@ -17,15 +17,16 @@ from weighbridge.passes.stored import fold_stored
 
 __all__ = ["deploy"]
 
-_PASSES: Final = (drop_identities, fold_quantisation, fold_stored, fuse_bias, fold_batch_norm, fuse_activations)
+_PASSES: Final = (drop_identities, fuse_bias, fold_quantisation, fold_stored, fold_batch_norm, fuse_activations)
 
 
 def deploy(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Graph:
     """The graph that runs: identities gone, quantisation and batch normalisation folded, biases and functions fused.
 
-    The order matters.  Identities go first, so that nothing hides behind one; quantisation before what is stored is
-    folded, so that weights stay as small as they are; biases before normalisations, which may follow them; activation
-    functions last.  Tensors that nobody reads are left out.
+    The order matters.  Identities go first, so that nothing hides behind one; biases before quantisation, so that a layer
+    and the addition behind it are one operator between quantised tensors, and before normalisations, which may follow
+    them; quantisation before what is stored is folded, so that weights stay as small as they are; activation functions
+    last.  Tensors that nobody reads are left out.
     """
     graph = pruned(graph)
     for rewrite in _PASSES:
