@@ -284,6 +284,19 @@ def test_what_cannot_be_written_does_not_keep_the_rest(tmp_path: Path, capsys: p
     assert captured.err.startswith("weighbridge: error: folder.json: cannot be written: ")
 
 
+def test_of_several_that_cannot_be_written_none_is_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one.json", "two.md"):
+        (tmp_path / name).mkdir()
+    assert main(["weigh", "lenet5", "-o", "one.json", "-o", "fine.csv", "-o", "two.md"]) == 2
+    captured = capsys.readouterr()
+    assert (tmp_path / "fine.csv").stat().st_size
+    assert captured.err.count("\n") == 1
+    assert "one.json: cannot be written: " in captured.err
+    assert "two.md: cannot be written: " in captured.err
+
+
 def test_an_internal_error_is_one_line_and_says_whose_fault_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -157,9 +158,16 @@ def test_what_is_no_device_file_is_refused_in_one_line(tmp_path: Path, content: 
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.toml", tmp_path):
+    for path in (tmp_path / "none.toml", tmp_path, tmp_path / "nul\0.toml", tmp_path / ("x" * 5000 + ".toml")):
         with pytest.raises(BadSpec, match="cannot be read"):
             find(str(path))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    for path in (str(tmp_path / "pipe.toml"), os.devnull):
+        with pytest.raises(BadSpec, match="no regular file"):
+            find(path)
 
 
 @given(text=st.text(max_size=60), position=st.integers(0, len(GOOD)))

@@ -73,6 +73,12 @@ def test_csv_has_a_row_for_every_node_and_no_formula() -> None:
     assert text.replace("\r\n", "").isprintable()
 
 
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r"])
+def test_a_name_that_a_spreadsheet_would_compute_is_text_in_csv(start: str) -> None:
+    text = csv_format.render(node_table(report([node(f"{start}cmd()")])))
+    assert next(csv.DictReader(StringIO(text, newline="")))["name"][0] in ("'", "\\")
+
+
 def test_csv_values() -> None:
     rows = list(csv.DictReader(StringIO(csv_format.render(node_table(weighbridge.weigh("alexnet"))), newline="")))
     assert sum(int(row["macs"]) for row in rows) == 724_406_816

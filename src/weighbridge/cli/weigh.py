@@ -66,7 +66,7 @@ def carry_out(request: Request) -> int:
     )
     failures = _write_all(report, targets, request)
     if failures:
-        raise failures[0]
+        raise BadSpec("; ".join(failures), hint="everything else was written")
     if not report.is_exact and targets[-1][0] != "screen" and not request.strict:
         sys.stderr.write(f"weighbridge: warning: not exact: {_inexact(report)}\n")
     return _judged(report, request)
@@ -96,7 +96,8 @@ def _targets(request: Request) -> Iterator[tuple[str, str]]:
         yield "screen", _STDOUT
 
 
-def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Request) -> list[BadSpec]:
+def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Request) -> list[str]:
+    """Write the report to every target; returns what could not be written, and why."""
     failures = []
     for kind, place in targets:
         if kind == "screen":
@@ -108,8 +109,7 @@ def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Requ
         except OSError as error:
             if place == _STDOUT:
                 raise
-            hint = "everything else was written"
-            failures.append(BadSpec(f"cannot be written: {error.strerror or error}", where=place, hint=hint))
+            failures.append(f"{place}: cannot be written: {error.strerror or error}")
     return failures
 
 

@@ -49,14 +49,15 @@ def read_device(path: Path) -> Device:
 
 
 def _parse(path: Path) -> Mapping[str, object]:
+    hint = "give the path of a device file, or the name of a device of the catalogue"
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # opening a pipe would wait for its writer
+            raise BadSpec("the device file is no regular file", where=str(path), hint=hint)
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        hint = "give the path of a device file, or the name of a device of the catalogue"
-        raise BadSpec(
-            f"the device file cannot be read: {error.strerror or error}", where=str(path), hint=hint
-        ) from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else "") or error
+        raise BadSpec(f"the device file cannot be read: {reason}", where=str(path), hint=hint) from None
     return parse_toml(content, str(path), "a device file")
 
 

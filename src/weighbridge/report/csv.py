@@ -1,7 +1,7 @@
 """One row a node as CSV: for spreadsheets and data frames.
 
-A text that a spreadsheet would take for a formula (one that begins with = + - @, a tab or a carriage return) gets a ' in
-front, as OWASP advises; unknown is an empty cell.
+A text that a spreadsheet would take for a formula (one that begins with = + - @, also in their full-width forms, a tab or
+a carriage return) gets a ' in front, as OWASP advises; unknown is an empty cell.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from weighbridge.report.page import Table
 
 __all__ = ["render"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r")
 
 
 def render(table: Table) -> str:
