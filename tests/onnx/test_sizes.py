@@ -45,7 +45,12 @@ def test_whole_shapes_may_be_given_and_fixed_sizes_replaced() -> None:
 
 def test_formulas_follow_from_what_they_are_made_of() -> None:
     assert _adding(["batch", "past"], ["batch", "past + 1"], dims={"batch": 2, "past": 8}) == [(2, 8), (2, 9)]
-    assert _adding(["n", "2*s"], ["s", "(n-1)//2"], dims={"n": 9, "s": 3}) == [(9, 6), (3, 4)]
+    # What they are made of need not be a dimension itself.
+    assert _adding([3, "past + new"], [3, "new"], dims={"past": 8, "new": 2}) == [(3, 10), (3, 2)]
+    with pytest.raises(BadSpec, match=r"called 'last'; its named dimensions are past \+ 1, past$"):
+        _adding([3, "past + 1"], [1, "past + 1"], dims={"last": 8})
+    with pytest.raises(NeedsShape, match=r"give it: --dim new=128 --dim past=128$"):
+        _adding([3, "past + new"])
 
 
 @pytest.mark.parametrize(

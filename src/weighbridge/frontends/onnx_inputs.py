@@ -52,6 +52,8 @@ def _check_names(
     declared: Mapping[str, Declared], dims: Mapping[str, int], inputs: Mapping[str, tuple[int, ...]]
 ) -> None:
     symbols = {size: None for one in declared.values() for size in one.dimensions or () if isinstance(size, str)}
+    if not symbols.keys() >= dims.keys():
+        symbols |= dict.fromkeys(part for symbol in tuple(symbols) for part in sorted(_parts(symbol) or ()))
     for name, size in dims.items():
         if name not in symbols:
             raise BadSpec(f"no input has a dimension called {name!r}", hint=_existing("named dimensions", symbols))
@@ -104,16 +106,22 @@ def _computed(symbol: str, known: Mapping[str, int]) -> int | None:
     return size if isinstance(size, int) and 0 <= size <= MAX_DIMENSION else None
 
 
-def _follows(symbol: str, known: set[str]) -> bool:
-    """Whether a dimension is a formula of other ones."""
+def _parts(symbol: str) -> frozenset[str] | None:
+    """The names that a dimension is a formula of; None where it is none."""
+    if not _EXPRESSION.search(symbol):
+        return None
     from weighbridge.frontends.toml_expression import ExpressionError, parse
 
-    if not _EXPRESSION.search(symbol):
-        return False
     try:
-        return parse(symbol).names <= known
+        return frozenset(parse(symbol).names)
     except ExpressionError:
-        return False
+        return None
+
+
+def _follows(symbol: str, known: set[str]) -> bool:
+    """Whether a dimension is a formula of other ones."""
+    parts = _parts(symbol)
+    return parts is not None and parts <= known
 
 
 class _Settling:
@@ -219,8 +227,9 @@ class _Settling:
         dimensions = self.declared[name].dimensions or ()
         if axis == 0:
             return "--batch 4"
-        if axis > 0 and isinstance(dimensions[axis], str):
-            return f"--dim {dimensions[axis]}=128"
+        if symbol := self._symbol(name, axis):
+            parts = sorted((_parts(symbol) or frozenset()) - self.symbols.keys())
+            return " ".join(f"--dim {part}=128" for part in parts or [symbol])
         example = "x".join(
             str(size) if isinstance(size, int) else "4" if at == 0 else "128" for at, size in enumerate(dimensions)
         )
