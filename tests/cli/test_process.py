@@ -130,7 +130,9 @@ def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_one_line() -> None:
-    program = "import weighbridge.api as api, time; api.weigh = lambda *a, **k: (print('ready', flush=True), time.sleep(30))\n"
+    # A job that a script started in the background ignores Ctrl-C, and so would its children.
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "import weighbridge.api as api, time; api.weigh = lambda *a, **k: (print('ready', flush=True), time.sleep(30))\n"
     program += "from weighbridge.cli.main import run; import sys; sys.argv = ['weighbridge', 'weigh', 'alexnet']; run()"
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True
