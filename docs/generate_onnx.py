@@ -74,8 +74,9 @@ it reaches, directly or through nodes that depend on no input:
 
 - a weight, bias or affine slot: a *parameter*, integers too (quantised weights);
 - else a running statistic, scale or zero point: a *buffer*;
-- else, in an addition, a product, a concatenation or an operator without a rule: a *parameter* if it is floating point and
-  an initialiser of at least one dimension, or a `Constant` of more than one element; scalars there are parts of a formula;
+- else, in an addition, a product, a concatenation or an operator without a rule: a *parameter* if it is floating point,
+  or dequantised on its way there, and an initialiser of at least one dimension, or a `Constant` of more than one element;
+  scalars there are parts of a formula;
 - anything else is a *constant*. An initialiser that nothing reads is one too, and a note names it.
 
 A matrix product with a stored matrix on the right is a `linear` layer, and rows looked up in a stored table are an

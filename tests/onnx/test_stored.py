@@ -212,3 +212,45 @@ def test_a_quantised_matrix_on_the_left_of_a_product_is_a_weight_too(operator: s
     facts = weigh(load(model(made))).facts
     assert (facts.macs, facts.parameters, facts.weights, facts.weight_bytes) == (4 * 8 * 3, 32, 32, 32)
     assert facts.activations.total_bytes == 8 * 3 + 4 * 3
+
+
+@pytest.mark.parametrize("operator", ["Add", "Mul", "Concat"])
+@pytest.mark.parametrize("moved", ["", "before", "behind"])
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int32"])
+def test_a_quantised_tensor_that_is_dequantised_for_an_addition_is_learned(
+    operator: str, moved: str, kind: str
+) -> None:
+    """A position table, a layer scale, a token: the same as if the file had them in floating point; a scalar is not."""
+    nodes = [
+        node("DequantizeLinear", ["held", "scale"], ["real"]),
+        node("DequantizeLinear", ["one", "scale"], ["half"]),
+    ]
+    if moved:
+        nodes = [node("DequantizeLinear", ["turned" if moved == "before" else "held", "scale"], ["real0"]), *nodes[1:]]
+        source, result = ("held", "turned") if moved == "before" else ("real0", "real")
+        nodes.append(node("Reshape", [source, "shape"], [result]))
+    real = "real0" if moved == "before" else "real"
+    axis = {"axis": 0} if operator == "Concat" else {}
+    nodes += [node(operator, ["x", real], ["a"], **axis), node("Mul", ["a", "half"], ["y"])]
+    stored = [tensor("held", [[0] * 8] * 2, kind), tensor("one", 0, kind), tensor("scale", 0.1, "float32")]
+    found = load(model(graph(nodes, [X], [Y], [*stored, tensor("shape", [2, 8])])))
+    assert (roles(found)["held"], roles(found)["one"], roles(found)["scale"]) == (
+        Role.PARAMETER,
+        Role.CONSTANT,
+        Role.BUFFER,
+    )
+    facts = weigh(found).facts
+    assert (facts.parameters, facts.other_parameters) == (16, 16)
+    assert facts.parameter_bytes == 16 * (4 if kind == "int32" else 1)
+
+
+def test_a_quantised_vector_that_a_node_of_its_own_adds_is_a_bias() -> None:
+    nodes = [
+        node("DequantizeLinear", ["w", "scale"], ["real"]),
+        node("DequantizeLinear", ["b", "scale"], ["shift"]),
+        node("MatMul", ["x", "real"], ["h"]),
+        node("Add", ["shift", "h"], ["y"]),
+    ]
+    stored = [tensor("w", [[0] * 4] * 8, "int8"), tensor("b", [0] * 4, "int32"), tensor("scale", 0.1, "float32")]
+    facts = weigh(load(model(graph(nodes, [X], [Y], stored)))).facts
+    assert (facts.parameters, facts.weights, facts.biases, facts.parameter_bytes) == (36, 32, 4, 32 + 4 * 4)

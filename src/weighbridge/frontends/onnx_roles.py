@@ -7,7 +7,7 @@ reshapes, scales the tensor once, before inference), it reaches what that node's
 - Whatever else reaches a statistic slot (running statistics, scales, zero points) is a *buffer*.
 - In a data slot (an addition, a concatenation, an operator without a rule) a floating-point tensor is a *parameter* if it
   is an initialiser of at least one dimension, or a Constant node's with more than one element: positions, tokens, layer
-  scales.  Scalars there are parts of a formula.
+  scales.  Scalars there are parts of a formula.  What is dequantised on its way there counts as floating point.
 - Everything else is a *constant*: shapes, axes, indices, what a ConstantOfShape node fills, and initialisers that nothing
   reads, which the file only holds.
 """
@@ -24,6 +24,8 @@ from weighbridge.operators.record import Op, parse_operands
 __all__ = ["assign_roles"]
 
 _LEARNED: Final = frozenset({"weight", "bias", "affine"})
+_DEQUANTISED: Final = "dequantised"
+"""Beside "data": a quantised tensor that is read there as a floating-point one."""
 
 
 def assign_roles(
@@ -59,6 +61,8 @@ def _collect(
         reached = {"data"}
         if op is not None and static.issuperset(node.outputs):
             reached = set().union(*(uses.get(tensor, ()) for tensor in node.outputs))
+            if node.operator == "dequantize" and "data" in reached:
+                reached.add(_DEQUANTISED)
         for operand, tensor in node.operands:
             use = slots.get(operand, "data")
             uses.setdefault(tensor, set()).update(reached if use == "data" else (use,))
@@ -90,7 +94,7 @@ def _role(tensor: Tensor, uses: set[str], origin: str) -> Role:
         return Role.PARAMETER
     if "statistic" in uses:
         return Role.BUFFER
-    if "data" not in uses or not tensor.dtype.is_learnable:
+    if "data" not in uses or not (tensor.dtype.is_learnable or _DEQUANTISED in uses):
         return Role.CONSTANT
     if origin == "":
         return Role.PARAMETER if tensor.shape else Role.CONSTANT
