@@ -131,18 +131,26 @@ class Builder:
     def _tensor(self, tensor: Tensor) -> str:
         if tensor.id in self.tensors:
             raise GraphError(f"there are two tensors called {tensor.id!r}", where=self.name)
-        check_shape(tensor, self.name)
+        self._learn(tensor)
         self.tensors[tensor.id] = tensor
-        self._type(tensor.id)
         return tensor.id
 
+    def _learn(self, tensor: Tensor) -> TensorType | None:
+        """The type of a tensor, equal ones as one object; None where its shape is unknown.  A new shape is checked."""
+        if tensor.shape is None:
+            return None
+        key = tensor.shape, tensor.dtype.name
+        kind = self._kinds.get(key)
+        if kind is None:
+            check_shape(tensor, self.name)
+            kind = self._kinds[key] = TensorType(tensor.shape, tensor.dtype)
+        self._types[tensor.id] = kind
+        return kind
+
     def _type(self, tensor_id: str) -> TensorType | None:
-        """The type of a tensor, equal ones as one object; None where its shape is unknown or it does not exist."""
-        found = self._types.get(tensor_id)
-        if found is None and (tensor := self.tensors.get(tensor_id)) is not None and tensor.shape is not None:
-            found = self._kinds.setdefault((tensor.shape, tensor.dtype.name), TensorType(tensor.shape, tensor.dtype))
-            self._types[tensor_id] = found
-        return found
+        """The type of a tensor; None where its shape is unknown or it does not exist."""
+        tensor = self.tensors.get(tensor_id)
+        return None if tensor is None else self._types.get(tensor_id) or self._learn(tensor)
 
     def _inferred(
         self, op: Op, name: str, pairs: tuple[tuple[str, str], ...], given: Mapping[str, Attribute]

@@ -182,10 +182,13 @@ class Graph:
 
 
 def _verify(graph: Graph) -> None:
+    shapes: set[Shape | None] = set()
     for key, tensor in graph.tensors.items():
         if key != tensor.id:
             raise GraphError(f"the tensor {tensor.id!r} is filed under {key!r}", where=graph.name)
-        check_shape(tensor, graph.name)
+        if tensor.shape not in shapes:
+            check_shape(tensor, graph.name)
+            shapes.add(tensor.shape)
     ready = {tensor.id for tensor in graph.tensors.values() if tensor.role in _STORED}
     for tensor_id in graph.inputs:
         if tensor_id not in graph.tensors:
@@ -201,9 +204,7 @@ def _verify(graph: Graph) -> None:
 
 def check_shape(tensor: Tensor, where: str) -> None:
     """Raises ``GraphError`` for a shape that no network has: see ``MAX_DIMENSION`` and ``MAX_RANK``."""
-    shape = tensor.shape
-    if not shape or (len(shape) <= MAX_RANK and min(shape) >= 0 and max(shape) <= MAX_DIMENSION):
-        return
+    shape = tensor.shape or ()
     if len(shape) > MAX_RANK:
         raise GraphError(f"the tensor {tensor.id!r} has {len(shape)} dimensions, more than {MAX_RANK}", where=where)
     for size in shape:
