@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, SupportsIndex
 
 from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
@@ -64,13 +64,13 @@ def load(
     that no front end reads, ``NeedsShape`` for a dimension that nobody gave, ``BadModel`` for a damaged file, and
     ``MissingExtra`` where the library that reads a format is not installed.
     """
-    return _read(os.fspath(source), _Sizes(batch, sequence, dims or {}, inputs or {}))[0]
+    return _read(_path(source), _sizes(batch, sequence, dims, inputs))[0]
 
 
 def weigh(
     source: Source | Graph,
     *,
-    on: str | Device | Iterable[str | Device] = (),
+    on: Source | Device | Iterable[Source | Device] = (),
     batch: int | None = None,
     sequence: int | None = None,
     dims: Mapping[str, int] | None = None,
@@ -90,7 +90,7 @@ def weigh(
 
     Raises what ``load`` does, and ``BadSpec`` for a device, precision, width or target that does not exist.
     """
-    sizes = _Sizes(batch, sequence, dims or {}, inputs or {})
+    sizes = _sizes(batch, sequence, dims, inputs)
     devices = _devices(on)  # whatever the user may have misspelt is looked at before the work begins
     rules, precision = _rules(weight_bits, activation_bits, precision)
     if isinstance(source, Graph):
@@ -98,9 +98,51 @@ def weigh(
             raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
         graph, kind, origin = source, "graph", ""
     else:
-        origin = os.fspath(source)
+        origin = _path(source)
         graph, kind = _read(origin, sizes)
     return _report(graph, kind, origin, _Choices(devices, rules, precision, batch, as_written))
+
+
+def _path(source: object) -> str:
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        hint = "give the path of a file, or the name of a textbook network"
+        raise BadSpec(f"a source is a path or a name, not a {type(source).__name__}", hint=hint)
+    return path
+
+
+def _sizes(batch: object, sequence: object, dims: object, inputs: object) -> _Sizes:
+    """The sizes as whole numbers, of Python or of NumPy; what they may be is for the front ends to say."""
+    shapes = {
+        name: [_whole(size, f"inputs[{name!r}]") for size in _all(shape, f"inputs[{name!r}]")]
+        for name, shape in _named(inputs, "inputs")
+    }
+    return _Sizes(
+        None if batch is None else _whole(batch, "batch"),
+        None if sequence is None else _whole(sequence, "sequence"),
+        {name: _whole(size, f"dims[{name!r}]") for name, size in _named(dims, "dims")},
+        shapes,
+    )
+
+
+def _whole(size: object, where: str) -> int:
+    if isinstance(size, SupportsIndex) and not isinstance(size, bool):
+        return int(size.__index__())
+    raise BadSpec(f"must be a whole number, not {size!r}", where=where, hint="give 4, not 4.0 or '4'")
+
+
+def _all(shape: object, where: str) -> Iterable[object]:
+    if isinstance(shape, Iterable) and not isinstance(shape, (str, bytes)):
+        return shape
+    raise BadSpec(f"must be a list of sizes, not {shape!r}", where=where, hint="give [1, 3, 224, 224]")
+
+
+def _named(given: object, where: str) -> list[tuple[str, object]]:
+    if given is None:
+        return []
+    if isinstance(given, Mapping) and all(isinstance(name, str) for name in given):
+        return list(given.items())
+    raise BadSpec(f"must be a mapping from names to sizes, not {given!r}", where=where, hint="give {'name': size}")
 
 
 class _Choices(NamedTuple):
@@ -111,14 +153,22 @@ class _Choices(NamedTuple):
     as_written: bool
 
 
-def _devices(on: str | Device | Iterable[str | Device]) -> tuple[Device, ...]:
-    if not on:
+def _devices(on: Source | Device | Iterable[Source | Device]) -> tuple[Device, ...]:
+    if isinstance(on, (tuple, list)) and not on:
         return ()
     from weighbridge.devices.catalogue import find
     from weighbridge.devices.device import Device
 
-    wanted = (on,) if isinstance(on, (str, Device)) else on
-    return tuple(device if isinstance(device, Device) else find(device) for device in wanted)
+    wanted = (on,) if isinstance(on, (str, os.PathLike, Device)) or not isinstance(on, Iterable) else on
+    found = []
+    for device in wanted:
+        if not isinstance(device, (str, os.PathLike, Device)):
+            hint = "give the name of a device, the path of a device file, or a Device"
+            raise BadSpec(
+                f"a device is a name, a path or a Device, not a {type(device).__name__}", where="on", hint=hint
+            )
+        found.append(device if isinstance(device, Device) else find(os.fspath(device)))
+    return tuple(found)
 
 
 def _rules(
@@ -136,8 +186,10 @@ def _rules(
         weights = [weight_bits]
     elif isinstance(weight_bits, Mapping):
         weights = [f"{target}={bits}" for target, bits in weight_bits.items()]
+    elif isinstance(weight_bits, Iterable) and not isinstance(weight_bits, bytes):
+        weights = [rule if isinstance(rule, int) else str(rule) for rule in weight_bits]
     else:
-        weights = list(weight_bits)
+        weights = [str(weight_bits)]
     if precision is not None:
         precision = precision_named(precision)
         bits = int(re.sub(r"\D", "", precision))

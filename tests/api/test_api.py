@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import weighbridge
@@ -207,3 +209,52 @@ def test_reports_are_values() -> None:
     assert weighbridge.weigh("lenet5") == weighbridge.weigh("lenet5")
     with pytest.raises(AttributeError):
         weighbridge.weigh("lenet5").tool = "mine"  # type: ignore[misc]
+
+
+_NOT_SIZES = (1.5, float("nan"), True, "8", b"8", [4], {"x": 4}, object())
+
+
+@pytest.mark.parametrize("option", ["batch", "sequence"])
+@pytest.mark.parametrize("wrong", _NOT_SIZES, ids=repr)
+def test_what_is_no_whole_number_is_no_size(option: str, wrong: Any) -> None:
+    for call in (weighbridge.load, weighbridge.weigh):
+        with pytest.raises(BadSpec, match=f"^{option}: must be a whole number"):
+            call("mlp", **{option: wrong})
+
+
+@pytest.mark.parametrize("option", ["dims", "inputs"])
+@pytest.mark.parametrize("wrong", [0, 1.5, "x", ["x"], {1: 2}, {"x": 2.5}, {"x": [2, "3"]}, {"x": None}], ids=repr)
+def test_sizes_by_name_are_a_mapping_from_names_to_sizes(option: str, wrong: Any) -> None:
+    for call in (weighbridge.load, weighbridge.weigh):
+        with pytest.raises(BadSpec, match=f"^{option}"):
+            call("mlp", **{option: wrong})
+
+
+def test_sizes_may_be_of_numpy() -> None:
+    assert weighbridge.load("mlp", batch=np.int64(3)).tensors["digit"].shape == (3, 784)
+
+
+@pytest.mark.parametrize("source", [None, 123, b"alexnet", ["alexnet"], 1.5, object()], ids=repr)
+def test_what_is_no_source_is_refused(source: Any) -> None:
+    for call in (weighbridge.load, weighbridge.weigh):
+        with pytest.raises(BadSpec, match="a source is a path or a name"):
+            call(source)
+
+
+@pytest.mark.parametrize("device", [0, 1.5, [None], [8], b"a100", {"a100": 1, 2: 3}, object()], ids=repr)
+def test_what_is_no_device_is_refused(device: Any) -> None:
+    with pytest.raises(BadSpec, match="on: a device is"):
+        weighbridge.weigh("mlp", on=device)
+
+
+@pytest.mark.parametrize("width", [b"8", 8.5, [b"8"], [8.5], True, object(), {"first": 8.5}, {1: None}], ids=repr)
+def test_what_is_no_width_is_refused(width: Any) -> None:
+    """The bytes of a text are no list of widths."""
+    with pytest.raises(BadSpec):
+        weighbridge.weigh("mlp", weight_bits=width)
+
+
+@pytest.mark.parametrize("precision", [0, 8, 1.5, (1, 2), b"int8", object()], ids=repr)
+def test_what_is_no_precision_is_refused(precision: Any) -> None:
+    with pytest.raises(BadSpec, match="there is no precision"):
+        weighbridge.weigh("mlp", precision=precision)

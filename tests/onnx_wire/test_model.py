@@ -156,6 +156,22 @@ def test_a_short_file_or_a_strange_place_is_refused(place: dict[str, object], sa
         model.integers(model.proto.graph.initializer[0])
 
 
+def test_a_data_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.bin")
+    model = read(_save(_model(_external("pipe.bin")), tmp_path / "m.onnx"))
+    with pytest.raises(BadModel, match=r"pipe\.bin' cannot be read \(it is no regular file\)"):
+        model.integers(model.proto.graph.initializer[0])
+
+
+def test_a_ring_of_links_is_followed_to_no_data(tmp_path: Path) -> None:
+    (tmp_path / "one.bin").symlink_to("two.bin")
+    (tmp_path / "two.bin").symlink_to("one.bin")
+    path = _save(_model(_external("one.bin")), tmp_path / "m.onnx")
+    with pytest.raises(BadModel, match=r"link without an end|cannot be read"):
+        model = read(path)
+        model.integers(model.proto.graph.initializer[0])
+
+
 def test_values_inside_the_file_are_read_too(tmp_path: Path) -> None:
     model = read(_save(_model(helper.make_tensor("t", TensorProto.INT32, [2], [3, -4])), tmp_path / "m.onnx"))
     assert model.integers(model.proto.graph.initializer[0]) == ((2,), (3, -4))

@@ -24,7 +24,7 @@ _SHORT: Final = {
 
 def precision_named(name: str) -> str:
     """The name that device files use for what a user calls ``fp16`` or ``uint8``; raises ``BadSpec`` for no number format."""
-    lower = name.strip().lower()
+    lower = str(name).strip().lower()
     found = _SHORT.get(lower, lower.removeprefix("u") if lower.startswith("uint") else lower)
     if found not in PRECISIONS:
         raise BadSpec(f"there is no precision {name!r}", hint=f"the precisions are {', '.join(PRECISIONS)}")

@@ -61,6 +61,10 @@ class OnnxModel:
         if _number(place.get("length", str(size)), tensor) != size:
             raise BadModel(f"the external data has {place['length']} bytes where {size} are needed", where=tensor.name)
         try:
+            if target.exists() and not (
+                target.is_file() or target.is_dir()
+            ):  # opening a pipe would wait for its writer
+                raise ValueError("it is no regular file")
             with target.open("rb", buffering=0) as file:
                 file.seek(offset)
                 data = file.read(size)
@@ -198,7 +202,13 @@ def _inside(path: Path, tensor: Any) -> Path:
             what, where=_text(tensor.name), hint="the weights of a model belong beside it: do not trust this file"
         )
     folder = path.parent.resolve()
-    target = (folder / location).resolve()
+    try:
+        target = (folder / location).resolve()
+    except (OSError, RuntimeError):  # a ring of links; Python before 3.13 calls that a RuntimeError
+        hint = "put the data file itself beside the model"
+        raise BadModel(
+            f"its data file {location!r} is a link without an end", where=_text(tensor.name), hint=hint
+        ) from None
     if not target.is_relative_to(folder):
         what = f"its data file {location!r} is a link out of the model's folder"
         raise BadModel(what, where=_text(tensor.name), hint="copy the data file itself beside the model")
