@@ -301,3 +301,23 @@ def test_large_tensors_are_not_evaluated() -> None:
     ]
     found = load(model(graph(nodes, [value("x", [2, 8])], [value("y", None)], [tensor("many", [1 << 20, 1 << 20])])))
     assert shapes(found) == [None]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "int64"])
+def test_a_root_of_a_negative_number_is_not_known(dtype: str) -> None:
+    question = Question("Pow", (Array(dtype, (1,), (-8,)), Array("float32", (1,), (0.5,))), {}, ((1,),), 18)
+    assert fold(question) is None
+
+
+@pytest.mark.parametrize("a", [2**63 - 1, -(2**63), 2**53 + 1, -7, 7, 0])
+@pytest.mark.parametrize("b", [5, -5, 2**62 + 1])
+def test_the_remainder_of_large_whole_numbers_is_exact(a: int, b: int) -> None:
+    for fmod in (0, 1):
+        question = Question(
+            "Mod", (Array("int64", (1,), (a,)), Array("int64", (1,), (b,))), {"fmod": fmod}, ((1,),), 18
+        )
+        found = fold(question)
+        assert found is not None
+        towards_zero = abs(a) % abs(b) * (-1 if a < 0 else 1)
+        floored = towards_zero + (b if towards_zero and (towards_zero < 0) != (b < 0) else 0)
+        assert found[0].values == ((towards_zero if fmod else floored),)

@@ -111,7 +111,7 @@ def typed(dtype: str, values: Sequence[Any]) -> tuple[Any, ...]:
     """``values`` as the element type holds them."""
     if dtype in ("float32", "float16"):
         code = "f" if dtype == "float32" else "e"
-        return struct.unpack(f"{len(values)}{code}", struct.pack(f"{len(values)}{code}", *values))
+        return struct.unpack(f"{len(values)}{code}", struct.pack(f"{len(values)}{code}", *map(float, values)))
     if dtype == "bool":
         return tuple(map(bool, values))
     if dtype.startswith(("int", "uint")):

@@ -64,8 +64,15 @@ def _divide(a: Number, b: Number) -> Number:
 
 
 def _modulo(question: Question) -> tuple[Array, ...]:
-    function = math.fmod if question.attributes.get("fmod", 0) else operator.mod
+    function = _remainder if question.attributes.get("fmod", 0) else operator.mod
     return _elementwise(function)(question)
+
+
+def _remainder(a: Number, b: Number) -> Number:
+    """What is left of a division towards zero, as C's fmod; whole numbers stay exact."""
+    if isinstance(a, float) or isinstance(b, float):
+        return math.fmod(a, b)
+    return abs(a) % abs(b) * (-1 if a < 0 else 1)
 
 
 def _power(question: Question) -> tuple[Array, ...]:
