@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -321,3 +322,23 @@ def test_the_remainder_of_large_whole_numbers_is_exact(a: int, b: int) -> None:
         towards_zero = abs(a) % abs(b) * (-1 if a < 0 else 1)
         floored = towards_zero + (b if towards_zero and (towards_zero < 0) != (b < 0) else 0)
         assert found[0].values == ((towards_zero if fmod else floored),)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("number", [1e20, -1e20, float("nan"), float("inf"), 1e300])
+def test_a_cast_of_a_float_out_of_range_is_not_known(dtype: str, number: float) -> None:
+    """C leaves it open, and processors differ."""
+    assert fold(Question("Cast", (Array("float64", (1,), (number,)),), {"dtype": dtype}, ((1,),), 18)) is None
+
+
+@pytest.mark.parametrize("op", ["Min", "Max", "ReduceMin", "ReduceMax"])
+@pytest.mark.parametrize("numbers", [(math.nan, 2.0), (2.0, math.nan)])
+def test_the_least_and_the_greatest_of_what_is_no_number_is_none(op: str, numbers: tuple[float, float]) -> None:
+    arrays = (
+        (Array("float32", (2,), numbers),)
+        if op.startswith("Reduce")
+        else tuple(Array("float32", (1,), (one,)) for one in numbers)
+    )
+    found = fold(Question(op, arrays, {"keepdims": 1}, ((1,),), 13))
+    assert found is not None
+    assert math.isnan(found[0].values[0])

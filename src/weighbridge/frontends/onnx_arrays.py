@@ -108,7 +108,7 @@ def common(arrays: Sequence[Array]) -> Shape:
 
 
 def typed(dtype: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """``values`` as the element type holds them."""
+    """``values`` as the element type holds them: whole numbers wrap around; a float out of range is not known."""
     if dtype in ("float32", "float16"):
         code = "f" if dtype == "float32" else "e"
         return struct.unpack(f"{len(values)}{code}", struct.pack(f"{len(values)}{code}", *map(float, values)))
@@ -117,6 +117,8 @@ def typed(dtype: str, values: Sequence[Any]) -> tuple[Any, ...]:
     if dtype.startswith(("int", "uint")):
         bits = int(dtype.removeprefix("u").removeprefix("int"))
         low = 0 if dtype.startswith("u") else -(1 << (bits - 1))
+        if any(isinstance(value, float) and not low <= int(value) < low + (1 << bits) for value in values):
+            raise NotKnown  # what a cast makes of it differs from processor to processor
         return tuple((int(value) - low) % (1 << bits) + low for value in values)
     return tuple(map(float, values))
 

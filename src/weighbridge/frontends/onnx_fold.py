@@ -75,6 +75,16 @@ def _remainder(a: Number, b: Number) -> Number:
     return abs(a) % abs(b) * (-1 if a < 0 else 1)
 
 
+def _least(values: Sequence[Number]) -> Number:
+    """The least of ``values``; not a number if one of them is none."""
+    return math.nan if any(map(math.isnan, values)) else min(values)
+
+
+def _greatest(values: Sequence[Number]) -> Number:
+    """The greatest of ``values``; not a number if one of them is none."""
+    return math.nan if any(map(math.isnan, values)) else max(values)
+
+
 def _power(question: Question) -> tuple[Array, ...]:
     base, exponent = known(question)
     if any(abs(value) > 64 for value in exponent.values):
@@ -318,8 +328,8 @@ _RULES: dict[str, Callable[[Question], tuple[Array, ...]]] = {
     "Ceil": _elementwise(_ceil),
     "Round": _elementwise(_round_half_even),
     "Sqrt": _elementwise(math.sqrt),
-    "Min": _elementwise(lambda *values: min(values)),
-    "Max": _elementwise(lambda *values: max(values)),
+    "Min": _elementwise(lambda *values: _least(values)),
+    "Max": _elementwise(lambda *values: _greatest(values)),
     "Sum": _elementwise(lambda *values: sum(values)),
     "Not": _elementwise(operator.not_, "bool"),
     "And": _elementwise(operator.and_, "bool"),
@@ -332,8 +342,8 @@ _RULES: dict[str, Callable[[Question], tuple[Array, ...]]] = {
     "GreaterOrEqual": _elementwise(operator.ge, "bool"),
     "ReduceProd": _reduce(math.prod),
     "ReduceSum": _reduce(sum),
-    "ReduceMax": _reduce(max),
-    "ReduceMin": _reduce(min),
+    "ReduceMax": _reduce(_greatest),
+    "ReduceMin": _reduce(_least),
     "ReduceMean": _reduce(_mean),
 }
 
