@@ -34,7 +34,7 @@ def parse_toml(content: bytes, where: str, what: str) -> Mapping[str, Any]:
     if len(content) > MAX_FILE_BYTES:
         raise BadSpec(f"this is not {what}: it is larger than 1 MiB", where=where)
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")  # some editors of Windows begin a file with a byte order mark
     except UnicodeDecodeError:
         raise BadSpec(f"this is not {what}: it is not UTF-8 text", where=where) from None
     if _has_a_long_key(text):

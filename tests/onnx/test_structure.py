@@ -119,3 +119,9 @@ def test_operators_of_the_default_domain_by_its_long_name() -> None:
         opset_imports=[helper.make_opsetid("ai.onnx", 13)],
     )
     assert operators(load(made)) == ["relu"]
+
+
+def test_two_inputs_of_one_name_are_refused() -> None:
+    twice = [value("x", [2]), value("x", [3])]
+    with pytest.raises(BadModel, match="two inputs called 'x'"):
+        load(model(graph([node("Relu", ["x"], ["y"])], twice, [value("y", None)])))

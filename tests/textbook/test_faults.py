@@ -11,6 +11,7 @@ from tests.textbook.files import BLOCKS, PARAMETERS, TOP, layers
 from weighbridge.errors import BadSpec
 from weighbridge.frontends.from_toml import load_toml
 from weighbridge.frontends.toml_build import MAX_LAYERS
+from weighbridge.handwritten import parse_toml
 
 
 def test_all_faults_of_a_file_at_once(load):
@@ -242,3 +243,8 @@ def test_mutated_files_load_or_are_refused(load, data):
         load(text.encode("utf-8", "surrogatepass"))
     except BadSpec as error:
         assert str(error).startswith("/")
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    text = b'name = "n"\nsource = "s"\n'
+    assert parse_toml(b"\xef\xbb\xbf" + text, "net.toml", "a network file") == {"name": "n", "source": "s"}

@@ -92,7 +92,13 @@ def _graph(
 def _declared_inputs(graph: Any) -> dict[str, Declared]:
     """The inputs that a run must feed: before IR version 4 every initialiser is listed among the inputs, too."""
     stored = {one.name for one in graph.initializer} | {one.values.name for one in graph.sparse_initializer}
-    return {one.name: declared_type(one.type, one.name) for one in graph.input if one.name not in stored}
+    declared: dict[str, Declared] = {}
+    for one in graph.input:
+        if one.name in declared:
+            raise BadModel(f"there are two inputs called {one.name!r}", hint="the file is damaged: export it again")
+        if one.name not in stored:
+            declared[one.name] = declared_type(one.type, one.name)
+    return declared
 
 
 def _open_inputs(capture: Capture, scope: Scope, declared: Mapping[str, Declared], sizes: Sizes) -> None:
