@@ -43,7 +43,7 @@ def parse_toml(content: bytes, where: str, what: str) -> Mapping[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         detail = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a number or a nesting beyond all sense"
-        raise BadSpec(f"this is not TOML: {detail}", where=where) from None
+        raise BadSpec(f"this is not TOML: {detail}", where=where, hint="correct the file there") from None
 
 
 def _has_a_long_key(text: str) -> bool:

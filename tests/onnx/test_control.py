@@ -6,12 +6,15 @@ from typing import Any
 
 import onnx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from onnx import helper
 
 from tests.onnx.build import BOOL, FLOAT, INT64, graph, load, model, node, operators, shapes, tensor, value, weight
 from weighbridge import weigh
 from weighbridge.errors import BadModel
 from weighbridge.frontends import onnx_capture, onnx_control
+from weighbridge.frontends.onnx_expansion import Expansion
 from weighbridge.graph import BRANCH, LOOP, SCAN, UNKNOWN
 
 X, Y, CONDITION = value("x", [2, 8]), value("y", None), value("c", [], BOOL)
@@ -273,6 +276,48 @@ def test_functions_that_double_at_every_level_are_refused(monkeypatch: pytest.Mo
     ]
     with pytest.raises(BadModel, match="functions and bodies expand to more than 2,000 nodes"):
         load(_calling(*levels, _function("F40", node("MatMul", ["a", "b"], ["r"]))))
+
+
+def test_the_size_of_functions_is_known_before_any_of_them_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("a node was built")
+
+    levels = [
+        _function(f"F{level}", *(node(f"F{level + 1}", ["a", "b"], [f"r{one}"], domain="mine") for one in range(20)))
+        for level in range(40)
+    ]
+    for one in levels:
+        one.node[-1].output[0] = "r"
+    last = _function("F40", node("MatMul", ["a", "b"], ["r"]))
+    calling = _calling(*levels, last)
+    monkeypatch.setattr(onnx_capture.Capture, "translate", never)
+    with pytest.raises(BadModel, match="functions and bodies expand to more than 200,000 nodes"):
+        load(calling)
+
+
+@given(st.lists(st.lists(st.integers(0, 7), max_size=4), min_size=8, max_size=8))
+def test_the_expected_size_is_what_expansion_gives(calls: list[list[int]]) -> None:
+    """Functions that call only later ones, against expansion by recursion."""
+    protos = {
+        ("mine", f"F{index}", ""): helper.make_function(
+            "mine",
+            f"F{index}",
+            [],
+            [],
+            [
+                node(f"F{one}" if one > index else "Relu", [], [], domain="mine" if one > index else "")
+                for one in callees
+            ],
+            [],
+        )
+        for index, callees in enumerate(calls)
+    }
+
+    def expand(index: int) -> int:
+        return sum(expand(one) if one > index else 1 for one in calls[index])
+
+    expansion = Expansion(protos)
+    assert [expansion.nodes(("mine", f"F{index}", "")) for index in range(8)] == [expand(index) for index in range(8)]
 
 
 def test_a_long_chain_of_functions_is_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import onnx
 import pytest
 from onnx import helper
@@ -125,3 +127,22 @@ def test_two_inputs_of_one_name_are_refused() -> None:
     twice = [value("x", [2]), value("x", [3])]
     with pytest.raises(BadModel, match="two inputs called 'x'"):
         load(model(graph([node("Relu", ["x"], ["y"])], twice, [value("y", None)])))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options"),
+    [
+        ([node("Conv", ["x", "w"], ["y"])], {}),
+        ([node("Add", ["x", "w"], ["y"])], {}),
+        ([node("Relu", ["nowhere"], ["y"])], {}),
+        ([node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["y"])], {}),
+        ([node("Relu", ["y"], ["z"]), node("Relu", ["z"], ["y"])], {}),
+        ([node("MatMul", ["x", "w"], ["y"])], {"inputs": {"x": (2, 9)}}),
+    ],
+)
+def test_every_refusal_says_what_to_do(nodes: list[onnx.NodeProto], options: dict[str, Any]) -> None:
+    made = model(graph(nodes, [value("x", [2, 8])], [value("y", None)], [weight("w", 7, 5)]))
+    with pytest.raises(BadModel) as caught:
+        load(made, **options)
+    assert caught.value.hint
+    assert "\n" not in str(caught.value)

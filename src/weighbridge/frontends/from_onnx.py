@@ -24,6 +24,8 @@ __all__ = ["load_onnx"]
 
 OLDEST_OPSET = 6
 _REPLACED = "the file was made for other sizes: give those, or export it with open dimensions"
+_DAMAGED = "the file contradicts itself: export or download it again"
+_UNFIT = "the file contradicts itself, or these sizes do not fit it: give others, or export it again"
 _SHOWN = 3
 
 
@@ -48,8 +50,10 @@ def load_onnx(
     model = read(path)
     try:
         return _graph(model, batch, dims or {}, inputs or {}, sequence)
-    except GraphError as error:
-        raise BadModel(error.what, where=f"{model.path.name}: {error.where}", hint=error.hint) from None
+    except (BadModel, GraphError) as error:
+        where = f"{model.path.name}: {error.where}" if error.where else model.path.name
+        advice = _UNFIT if batch or sequence or dims or inputs else _DAMAGED
+        raise BadModel(error.what, where=where, hint=error.hint or advice) from None
     except WeighbridgeError as error:
         raise error.at(model.path.name) from None
 

@@ -17,6 +17,7 @@ from weighbridge.frontends import onnx_control
 from weighbridge.frontends.foreign import Foreign, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import attributes_of, check_kinds
+from weighbridge.frontends.onnx_expansion import Expansion, functions_of, key_of
 from weighbridge.frontends.onnx_model import OnnxModel
 from weighbridge.frontends.onnx_names import scope_of
 from weighbridge.frontends.onnx_scope import (
@@ -60,7 +61,8 @@ class Capture:
         self.read: set[str] = set()
         self.origins: dict[str, str] = {}
         self._storages: dict[Any, tuple[Any, str]] = {}
-        self.functions = {(_domain(one.domain), one.name, _overload(one)): one for one in model.proto.functions}
+        self.functions = functions_of(model.proto.functions)
+        self.expansion = Expansion(self.functions)
         self.expanded = 0
         self.contradictions: list[str] = []
 
@@ -129,14 +131,15 @@ class Capture:
     def node(self, scope: Scope, record: Record) -> None:
         name = self.names.node(scope.path, record.name, record.op)
         if scope.path or scope.frame.depth:
-            self._count_expanded(name)
+            self.expanded += 1
+            self.expect(name, 0)
         inputs = tuple([scope.find(one, name) if one else "" for one in record.inputs])
         self.read.update(inputs)
         attributes = attributes_of(record.attributes, scope.given)
         if record.domain == "":
             self._check_attributes(name, record.op, attributes)
         call = self._call(scope, record, name, inputs, attributes)
-        function = self.functions.get((record.domain, record.op, _overload(record.proto))) if self.functions else None
+        function = self.functions.get(key_of(record.proto)) if self.functions else None
         if function is not None:
             onnx_control.inline(self, scope, call, record, function)
         elif record.domain == "" and record.op in _SPECIAL:
@@ -150,9 +153,9 @@ class Capture:
         except BadModel as error:
             raise error.at(name) from None
 
-    def _count_expanded(self, where: str) -> None:
-        self.expanded += 1
-        if self.expanded > MAX_EXPANDED:
+    def expect(self, where: str, nodes: int) -> None:
+        """Raises ``BadModel`` where this many more nodes of functions and bodies are too many."""
+        if self.expanded + nodes > MAX_EXPANDED:
             what = f"functions and bodies expand to more than {MAX_EXPANDED:,} nodes"
             raise BadModel(what, where=where, hint="no known network needs that: check where the file comes from")
 
@@ -315,15 +318,6 @@ class _Asker:
 def origin_of(record: Record) -> str:
     """What the file calls the operator."""
     return (f"{record.domain}.{record.op}" if record.domain else record.op)[:MAX_NAME]
-
-
-def _overload(proto: Any) -> str:
-    """Several functions of one name are told apart by this, since IR version 10."""
-    return getattr(proto, "overload", "")
-
-
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
 
 
 def _result(call: Foreign, record: Record) -> str:

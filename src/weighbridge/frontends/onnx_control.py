@@ -15,6 +15,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel, WeighbridgeError
 from weighbridge.frontends.foreign import Foreign
 from weighbridge.frontends.onnx_attributes import attributes_of
+from weighbridge.frontends.onnx_expansion import key_of
 from weighbridge.frontends.onnx_scope import Frame, Record, Scope
 from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.graph import BRANCH, LOOP, SCAN, Body, Shape, Tensor, TensorType
@@ -55,12 +56,13 @@ class _Built(NamedTuple):
 
 def inline(capture: Capture, scope: Scope, call: Foreign, record: Record, function: Any) -> None:
     """Put the nodes of a function in the place of its call."""
-    key = (record.domain, record.op, getattr(record.proto, "overload", ""))
+    key = key_of(record.proto)
     if key in scope.calls:
         raise BadModel(
             f"the function {record.op!r} calls itself", where=call.name, hint="the file is damaged or hostile"
         )
     _check_depth(scope, call)
+    capture.expect(call.name, capture.expansion.nodes(key))
     given = {**attributes_of(function.attribute_proto), **call.attributes}
     opsets = {"" if one.domain == "ai.onnx" else one.domain: one.version for one in function.opset_import}
     inner = Scope(
