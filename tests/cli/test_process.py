@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-c", "from weighbridge.cli.main import run; run()"]
+COMMAND = [sys.executable, "-m", "weighbridge"]
 
 
 def environment(**changes: str) -> dict[str, str]:
