@@ -15,3 +15,5 @@ exclude_patterns = ["_build", "examples"]
 html_theme = "furo"
 html_title = f"Weighbridge {release}"
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
