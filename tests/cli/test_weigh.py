@@ -42,9 +42,15 @@ def test_json_stands_alone_on_standard_output(capsys: pytest.CaptureFixture[str]
     assert captured.err == ""
 
 
-@pytest.mark.parametrize(("option", "start"), [("--csv", "name,scope"), ("--markdown", "# alexnet")])
-def test_other_formats_on_standard_output(option: str, start: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["weigh", "alexnet", option, "-"]) == 0
+@pytest.mark.parametrize("behind", [["-"], [], ["--strict"]])
+@pytest.mark.parametrize(
+    ("option", "start"), [("--json", '{\n "schema": 1'), ("--csv", "name,scope"), ("--markdown", "# alexnet")]
+)
+def test_formats_on_standard_output(
+    option: str, start: str, behind: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a dash, or with nothing behind the option."""
+    assert main(["weigh", "alexnet", option, *behind]) == 0
     assert capsys.readouterr().out.startswith(start)
 
 

@@ -18,6 +18,8 @@ _COMPLETION_VARIABLE: Final = "_WEIGHBRIDGE_COMPLETE"
 _SHELLS: Final = ("bash", "zsh", "fish")
 _NETWORK, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and devices", "Output", "Checks"
 
+_TO_OUTPUT: Final[dict[str, Any]] = {"metavar": "[-|FILE]", "is_flag": False, "flag_value": "-"}
+
 _HELP: Final = """\
 What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.
 
@@ -171,9 +173,11 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
 )
 @_option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
 @_option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
-@_option(_OUTPUT, "--json", metavar="-|FILE", help="Write the report as JSON; - is the standard output.")
-@_option(_OUTPUT, "--csv", metavar="-|FILE", help="Write a row for every node as CSV.")
-@_option(_OUTPUT, "--markdown", metavar="-|FILE", help="Write the report as Markdown.")
+@_option(
+    _OUTPUT, "--json", **_TO_OUTPUT, help="Write the report as JSON; - or no name behind it is the standard output."
+)
+@_option(_OUTPUT, "--csv", **_TO_OUTPUT, help="Write a row for every node as CSV.")
+@_option(_OUTPUT, "--markdown", **_TO_OUTPUT, help="Write the report as Markdown.")
 @_option(
     _OUTPUT,
     "-o",
