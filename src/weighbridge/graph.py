@@ -168,7 +168,7 @@ class Graph:
 
     def stored(self) -> Iterator[Tensor]:
         """The tensors kept with the model, in the order the front end met them."""
-        return (tensor for tensor in self.tensors.values() if tensor.role in _STORED)
+        return iter([tensor for tensor in self.tensors.values() if tensor.role in _STORED])
 
     def readers(self) -> dict[str, list[int]]:
         """For each tensor read by a node, the positions of the nodes that read it, ascending, a node once."""
@@ -183,13 +183,15 @@ class Graph:
 
 def _verify(graph: Graph) -> None:
     shapes: set[Shape | None] = set()
+    ready: set[str] = set()
     for key, tensor in graph.tensors.items():
         if key != tensor.id:
             raise GraphError(f"the tensor {tensor.id!r} is filed under {key!r}", where=graph.name)
         if tensor.shape not in shapes:
             check_shape(tensor, graph.name)
             shapes.add(tensor.shape)
-    ready = {tensor.id for tensor in graph.tensors.values() if tensor.role in _STORED}
+        if tensor.role in _STORED:
+            ready.add(key)
     for tensor_id in graph.inputs:
         if tensor_id not in graph.tensors:
             raise GraphError(f"the input {tensor_id!r} is not among the tensors", where=graph.name)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from weighbridge.errors import BadModel
-from weighbridge.frontends.onnx_tensors import check_payload, decode, dims_of, dtype_of
+from weighbridge.frontends.onnx_tensors import check_payload, decode, dims_of, dtype_of, type_of
 
 _READABLE = [
     number
@@ -97,7 +97,7 @@ def test_a_type_that_onnx_never_had_is_refused(number: int) -> None:
 def test_a_payload_that_contradicts_the_shape_is_refused(tensor: TensorProto) -> None:
     tensor.name = "weight"
     with pytest.raises(BadModel, match=r"^weight: "):
-        check_payload(tensor)
+        check_payload(tensor, type_of(tensor))
         dims_of(tensor)
 
 
@@ -116,7 +116,7 @@ def test_a_payload_that_contradicts_the_shape_is_refused(tensor: TensorProto) ->
     ],
 )
 def test_a_payload_that_fits_passes(tensor: TensorProto) -> None:
-    check_payload(tensor)
+    check_payload(tensor, type_of(tensor))
 
 
 def test_what_is_elsewhere_or_no_number_has_no_values() -> None:

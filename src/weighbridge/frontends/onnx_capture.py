@@ -31,7 +31,7 @@ from weighbridge.frontends.onnx_scope import (
     stored_elements,
 )
 from weighbridge.frontends.onnx_table import RULES
-from weighbridge.frontends.onnx_tensors import check_payload, dims_of, dtype_of
+from weighbridge.frontends.onnx_tensors import check_payload, dtype_of, type_of
 from weighbridge.frontends.onnx_types import OPAQUE, Declared, declared_type
 from weighbridge.frontends.onnx_values import Values
 from weighbridge.graph import MAX_DIMENSION, UNKNOWN, Role, TensorType
@@ -61,6 +61,7 @@ class Capture:
         self.read: set[str] = set()
         self.origins: dict[str, str] = {}
         self._storages: dict[Any, tuple[Any, str]] = {}
+        self._kinds: dict[tuple[Any, int], TensorType] = {}
         self.functions = functions_of(model.proto.functions)
         self.expansion = Expansion(self.functions)
         self.expanded = 0
@@ -79,10 +80,12 @@ class Capture:
 
     def store(self, scope: Scope, name: str, tensor: Any, origin: str = "") -> None:
         """Bind ``name`` to a TensorProto."""
-        check_payload(tensor)
-        kind = TensorType(dims_of(tensor), dtype_of(tensor.data_type))
-        stored = self.place(scope, name, kind, origin, tensor)
-        self.values.store(stored, tensor)
+        key = tuple(tensor.dims), tensor.data_type
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = type_of(tensor)
+        check_payload(tensor, kind)
+        self.values.store(self.place(scope, name, kind, origin, tensor), tensor)
 
     def hold(self, scope: Scope, name: str, array: Array, origin: str, held: Any = None) -> None:
         """Bind ``name`` to a tensor whose value is known."""
@@ -95,11 +98,14 @@ class Capture:
         ``held`` is the message of the file that it stands in, ``values`` what the caller of a function put there: where
         a function is called again, the file still holds it once, and it is the same storage.
         """
-        key = None if held is None else (id(held), values)
-        stored = self._storages[key][1] if key in self._storages else self.names.fresh(name)
-        if key is not None:
-            # The message is kept, too: only while it lives does nothing else have its identity.
-            self._storages[key] = held, stored
+        if held is None:
+            stored = self.names.fresh(name)
+        else:
+            key = id(held), values
+            if key not in self._storages:
+                # The message is kept, too: only while it lives does nothing else have its identity.
+                self._storages[key] = held, self.names.fresh(name)
+            stored = self._storages[key][1]
         scope.bind(name, stored, origin)
         if stored not in scope.frame.builder.tensors:
             # The role is decided by what reads it, once everything is there (onnx_roles).
@@ -136,7 +142,7 @@ class Capture:
         inputs = tuple([scope.find(one, name) if one else "" for one in record.inputs])
         self.read.update(inputs)
         attributes = attributes_of(record.attributes, scope.given)
-        if record.domain == "":
+        if attributes and record.domain == "":
             self._check_attributes(name, record.op, attributes)
         call = self._call(scope, record, name, inputs, attributes)
         function = self.functions.get(key_of(record.proto)) if self.functions else None
@@ -174,7 +180,8 @@ class Capture:
 
     def reserve_outputs(self, scope: Scope, call: Foreign, record: Record) -> None:
         """Give the results of a call their ids before something else takes them, such as a tensor in its body."""
-        call.outputs = tuple([self.names.fresh(f"{scope.path}{name}") if name else "" for name in record.outputs])
+        fresh, path = self.names.fresh, scope.path
+        call.outputs = tuple([fresh(path + name) if name else "" for name in record.outputs])
 
     def bind_outputs(self, scope: Scope, call: Foreign, record: Record) -> None:
         for name, tensor in zip(record.outputs, call.outputs, strict=True):
@@ -190,17 +197,21 @@ class Capture:
             return
         for step in translate(call, rule):
             self._add(scope, call, record, step)
-        for index, (name, tensor) in enumerate(zip(record.outputs, call.outputs, strict=True)):
-            if name and tensor not in scope.frame.builder.tensors:
+        tensors = scope.frame.builder.tensors
+        for index, tensor in enumerate(call.outputs):
+            if tensor and tensor not in tensors:
                 self._leftover(scope, call, record, index, tensor)
         if record.domain == "":
-            self.values.make(call, scope.frame.builder.tensors)
+            self.values.make(call, tensors)
 
     def _add(self, scope: Scope, call: Foreign, record: Record, step: Step) -> None:
-        builder, is_last = scope.frame.builder, call.outputs[:1] == tuple(step.outputs[:1])
+        builder = scope.frame.builder
+        is_last = step.outputs is call.outputs or call.outputs[:1] == tuple(step.outputs[:1])
         name = call.name if is_last else self.names.fresh(f"{call.name}.{step.operator}")
         declared = step.declared or (self.declared(scope, record) if is_last else ())
-        outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
+        outputs = step.outputs
+        if "" in outputs:
+            outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(outputs)]
         made = builder.add(
             step.operator,
             step.operands,
@@ -211,10 +222,12 @@ class Capture:
             scope=self.module(scope, record),
             origin=origin_of(record),
         )
-        if not builder.operators[step.operator].random and self.static.issuperset(
-            [tensor for _, tensor in step.operands]
-        ):
-            self.static.update(made)
+        for _, tensor in step.operands:
+            if tensor not in self.static:
+                break
+        else:
+            if not builder.operators[step.operator].random:
+                self.static.update(made)
         if is_last:
             self.check(scope, record, made)
 
@@ -269,6 +282,8 @@ class Capture:
         """Stated types of a node's results where they can be trusted: not once the user changed a size that the file fixes."""
         if not self.trusts_shapes:
             return ()
+        if scope.declared.keys().isdisjoint(record.outputs):
+            return (None,) * len(record.outputs)
         stated = [self.stated(scope, name) for name in record.outputs]
         return [None if one is None else one.type(self.symbols) for one in stated]
 
@@ -280,9 +295,9 @@ class Capture:
 
     def check(self, scope: Scope, record: Record, made: Sequence[str]) -> None:
         """Compare our shapes with those that the file states."""
-        if not self.trusts_shapes:
-            return
         tensors, declared = scope.frame.builder.tensors, scope.declared
+        if not self.trusts_shapes or declared.keys().isdisjoint(record.outputs):
+            return
         for name, tensor in zip(record.outputs, made, strict=False):
             if name not in declared:
                 continue

@@ -134,11 +134,12 @@ class Names:
         self._last: dict[str, int] = {}
 
     def fresh(self, name: str) -> str:
+        taken = self._taken
         candidate = name
-        while candidate in self._taken:
+        while candidate in taken:
             self._last[name] = self._last.get(name, 1) + 1
             candidate = f"{name}#{self._last[name]}"
-        self._taken.add(candidate)
+        taken.add(candidate)
         return candidate
 
     def node(self, path: str, name: str, op: str) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends.onnx_wire import payload_note
-from weighbridge.graph import MAX_DIMENSION, Shape
+from weighbridge.graph import MAX_DIMENSION, Shape, TensorType
 
-__all__ = ["Value", "check_payload", "decode", "dims_of", "dtype_of", "is_external", "unpack"]
+__all__ = ["Value", "check_payload", "decode", "dims_of", "dtype_of", "is_external", "type_of", "unpack"]
 
 Value = bool | int | float
 
@@ -106,40 +106,41 @@ def dims_of(tensor: Any) -> Shape:
     return shape
 
 
+def type_of(tensor: Any) -> TensorType:
+    """Shape and element type of a TensorProto.  Raises ``BadModel`` where one of them is none."""
+    return TensorType(dims_of(tensor), _dtype(tensor))
+
+
 def is_external(tensor: Any) -> bool:
     """Whether the payload of this TensorProto is in another file."""
     return bool(tensor.data_location == _EXTERNAL)
 
 
-def check_payload(tensor: Any) -> None:
-    """Raises ``BadModel`` where what a TensorProto stores contradicts its dimensions and element type.
+def check_payload(tensor: Any, kind: TensorType) -> None:
+    """Raises ``BadModel`` where what a TensorProto stores contradicts its type, as ``type_of`` gives it.
 
     A tensor that stores nothing passes: its weights were taken out, and its shape still says what it was.
     """
     note = payload_note(tensor)
     if note is not None:
-        field, stored = note.field, note.bytes
+        field, stored = note
     elif raw := tensor.raw_data:
         field, stored = _RAW, len(raw)
     else:
-        return _check_values(tensor)
-    if is_external(tensor):
-        return None
-    elements = prod(dims_of(tensor))
-    low, high = _stored_bounds(field, _dtype(tensor), elements)
-    if not low <= stored <= high:
+        return _check_values(tensor, kind)
+    low, high = _stored_bounds(field, kind.dtype, prod(kind.shape))
+    if not low <= stored <= high and not is_external(tensor):
         raise _contradiction(tensor, f"{stored:,} bytes")
     return None
 
 
-def _check_values(tensor: Any) -> None:
+def _check_values(tensor: Any, kind: TensorType) -> None:
     """``check_payload`` for kept typed fields, where elements can be counted."""
     stored = [(len(values), field) for field, name in _FIELDS if len(values := getattr(tensor, name))]
     if not stored or is_external(tensor):
         return
     count, field = stored[0]
-    dtype, elements = _dtype(tensor), prod(dims_of(tensor))
-    if len(stored) > 1 or count != _typed_count(field, dtype, elements):
+    if len(stored) > 1 or count != _typed_count(field, kind.dtype, kind.elements):
         raise _contradiction(tensor, f"{count:,} values")
 
 
@@ -181,11 +182,11 @@ def decode(tensor: Any) -> tuple[Shape, tuple[Value, ...]] | None:
     None where the values are not there (stripped, external, never stored) or are no numbers that Python has.
     Raises ``BadModel`` where the payload contradicts the shape.
     """
-    shape, dtype = dims_of(tensor), _dtype(tensor)
+    kind = type_of(tensor)
     if is_external(tensor) or payload_note(tensor) is not None:
         return None
-    check_payload(tensor)
-    elements = prod(shape)
+    check_payload(tensor, kind)
+    shape, dtype, elements = kind.shape, kind.dtype, kind.elements
     if tensor.raw_data:
         values = unpack(tensor.raw_data, dtype, elements)
         return None if values is None else (shape, values)

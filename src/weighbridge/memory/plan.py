@@ -36,7 +36,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
         "pair": _pair(spans, operators),
         "live": _live(spans, operators, frozenset()),
     }
-    unknown = list(dict.fromkeys(_unknown(deployed, operators, frozenset())))
+    unknown = list(dict.fromkeys(_unknown(spans, operators)))
     notes = tuple(f"the size of {name} is unknown, so memory figures that need it are missing" for name in unknown)
     peaks = {policy: _peak(profile.bytes) for policy, profile in profiles.items()}
     return MemoryPlan(
@@ -160,11 +160,10 @@ def _running(storages: list[Storage], length: int, sizer: Sizer) -> list[Size]:
     return profile
 
 
-def _unknown(graph: Graph, operators: Mapping[str, Op], outside: frozenset[str]) -> list[str]:
+def _unknown(spans: Lifetimes, operators: Mapping[str, Op]) -> list[str]:
     """The storages whose size nobody knows, bodies included."""
-    spans = lifetimes(graph, operators, outside)
     found = [storage.name for storage in spans.storages.values() if storage.bytes is None]
     for node in spans.nodes:
         for body in node.bodies:
-            found.extend(_unknown(body.graph, operators, spans.static))
+            found.extend(_unknown(lifetimes(body.graph, operators, spans.static), operators))
     return found

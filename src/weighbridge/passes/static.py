@@ -30,18 +30,15 @@ def static_tensors(
     static = {tensor.id for tensor in graph.stored()}
     static.update(tensor for tensor in graph.inputs if tensor in outside)  # in time that does not grow with ``outside``
     for node in graph.nodes:
-        op = operators.get(node.operator)
-        if op is None or op.random or node.bodies:
-            continue
         for _, tensor in node.operands:
             if tensor not in static:
-                break
+                if reads_values(node, operators):
+                    break
+                if not all(tensors[one].shape is not None for one in (*node.inputs, *node.outputs)):
+                    break
         else:
-            static.update(node.outputs)
-            continue
-        if op.traffic is reads_nothing:
-            known = (tensors[tensor].shape is not None for tensor in (*node.inputs, *node.outputs))
-            if all(known):
+            op = operators.get(node.operator)
+            if op is not None and not op.random and not node.bodies:
                 static.update(node.outputs)
     return frozenset(static)
 
