@@ -18,6 +18,13 @@ def shared() -> Path:
     return SHARED
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests must have the same names in every process, or those that share them out disagree and run none."""
+    moving = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if moving:
+        raise pytest.UsageError(f"a memory address is in the names of {moving[:3]}: give the parameters ids")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that reads the shared folder must run where that folder is: skipped there, it fails."""
