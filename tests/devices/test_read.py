@@ -28,7 +28,7 @@ ops_per_s = { value = 2e9, source = "data sheet, page 3", verified = false, note
 name = "RAM"
 holds = ["weights", "activations"]
 bytes = { value = 1000, source = "data sheet, page 1" }
-reserved_bytes = { value = 1200, source = "the linker's map" }
+reserved_bytes = { value = 400, source = "the linker's map" }
 """
 
 FAULTY = """
@@ -80,7 +80,7 @@ def test_a_file_is_read_as_it_stands(tmp_path: Path) -> None:
     assert isinstance(peak.ops_per_s.value, int)
     assert device.class_ == "microcontroller"
     assert device.memories[0].bytes.verified
-    assert device.memories[0].available_bytes == 0
+    assert device.memories[0].available_bytes == 600
     assert device.memories[0].bandwidth_bytes_per_s is None
 
 
@@ -131,6 +131,7 @@ def test_all_faults_come_at_once_each_with_its_path(tmp_path: Path) -> None:
         (('core = "a core"', f'core = "a core"\nnotes = {["x"] * 65}'), "$.notes", "at most 64 entries, not 65"),
         (("[[peaks]]", "[peaks]"), "$.peaks", "a list of tables"),
         (('"weights", "activations"', '"weights", "weights"'), "$.memories[0]", "holds the weights"),
+        (("value = 400", "value = 1001"), "$.memories[0].reserved_bytes", "1,001 B is more than the 1,000 B"),
     ],
 )
 def test_one_fault(tmp_path: Path, change: tuple[str, str], path: str, what: str) -> None:

@@ -178,7 +178,7 @@ def _fault(error: BaseException, _: object) -> str:
 
 
 def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
-    """What is wrong between entries that are fine on their own: a rate or a memory given twice, a content held twice."""
+    """What is wrong between entries that are fine on their own: a rate or a memory given twice, more reserved than there is."""
     faults: list[str] = []
     seen: dict[object, str] = {}
 
@@ -198,7 +198,15 @@ def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
         for content in holds[:_MOST_ENTRIES] if isinstance(holds, list) else ():
             if isinstance(content, str):
                 once(("holds", content), path, f"holds the {content}")
+        size, reserved = _value_of(memory.get("bytes")), _value_of(memory.get("reserved_bytes"))
+        if size is not None and reserved is not None and reserved > size:
+            faults.append(f"{path}.reserved_bytes: {reserved:,} B is more than the {size:,} B that there are")
     return faults
+
+
+def _value_of(figure: object) -> int | None:
+    value = figure.get("value") if isinstance(figure, dict) else None
+    return value if isinstance(value, int) else None
 
 
 def _tables_of(raw: Mapping[str, object], key: str) -> Sequence[tuple[str, Mapping[str, object]]]:
