@@ -57,6 +57,9 @@ def test_formulas_follow_from_what_they_are_made_of() -> None:
     ("inputs", "sizes", "message"),
     [
         ([["N", 3, 8, 8]], {}, r"dimension 0 \(N\) of the input 'a' \(N x 3 x 8 x 8\) is open; give it: --batch 4$"),
+        ([["bytes"]], {}, r"dimension 0 \(bytes\) of the input 'a' \(bytes\) is open; give it: --dim bytes=128$"),
+        ([["batch_size"]], {}, r"give it: --batch 4$"),
+        ([["n"]], {}, r"give it: --batch 4$"),
         ([[2, "seq"]], {}, r"dimension 1 \(seq\) of the input 'a' \(2 x seq\) is open; give it: --dim seq=128$"),
         ([[2, None]], {}, r"dimension 1 of the input 'a' \(2 x \?\) is open; give it: --input a=2x128$"),
         ([None], {}, r"the input 'a' has no shape; give it: --input a=1x3x224x224$"),

@@ -225,9 +225,11 @@ class _Settling:
 
     def _option(self, name: str, axis: int) -> str:
         dimensions = self.declared[name].dimensions or ()
-        if axis == 0:
+        symbol = self._symbol(name, axis)
+        # The only dimension of an input is a batch if its name says so, or no more than a letter.
+        if axis == 0 and (len(dimensions) > 1 or len(symbol) < 2 or "batch" in symbol.lower()):
             return "--batch 4"
-        if symbol := self._symbol(name, axis):
+        if symbol:
             parts = sorted((_parts(symbol) or frozenset()) - self.symbols.keys())
             return " ".join(f"--dim {part}=128" for part in parts or [symbol])
         example = "x".join(
