@@ -42,6 +42,9 @@ class Builder:
 
     def unused(self, name: str) -> str:
         """``name``, or ``name`` with the first free number behind it, reserved as a node name."""
+        if name and name not in self._names:
+            self._names.add(name)
+            return name
         wanted = name or "node"
         candidate, number = wanted, self._numbers.get(wanted, 1)
         while candidate in self._names:
@@ -87,7 +90,7 @@ class Builder:
         if results is None:
             dtype = self.tensors[pairs[0][1]].dtype
             results = tuple(known if known is not None else dtype for known in declared or (None,))
-        elif any(declared):
+        elif declared and any(declared):
             results = tuple(
                 known if isinstance(result, DType) and known is not None else result
                 for result, known in zip(results, (*declared, *([None] * len(results))), strict=False)
@@ -129,25 +132,27 @@ class Builder:
         return Graph(self.name, self.tensors, tuple(self.nodes), tuple(self.inputs), tuple(outputs), tuple(self.notes))
 
     def _tensor(self, tensor: Tensor) -> str:
-        if tensor.id in self.tensors:
-            raise GraphError(f"there are two tensors called {tensor.id!r}", where=self.name)
+        tensor_id = tensor.id
+        if tensor_id in self.tensors:
+            raise GraphError(f"there are two tensors called {tensor_id!r}", where=self.name)
         self._learn(tensor)
-        self.tensors[tensor.id] = tensor
-        return tensor.id
+        self.tensors[tensor_id] = tensor
+        return tensor_id
 
     def _learn(self, tensor: Tensor) -> TensorType | None:
         """The type of a tensor, equal ones as one object; None where its shape is unknown.  A new shape is checked."""
-        if tensor.shape is None:
+        shape = tensor.shape
+        if shape is None:
             return None
-        key = tensor.shape, tensor.dtype.name
+        key = shape, tensor.dtype.name
         kind = self._kinds.get(key)
         if kind is None:
             check_shape(tensor, self.name)
-            kind = self._kinds[key] = TensorType(tensor.shape, tensor.dtype)
+            kind = self._kinds[key] = TensorType(shape, tensor.dtype)
         self._types[tensor.id] = kind
         return kind
 
-    def _type(self, tensor_id: str) -> TensorType | None:
+    def type_of(self, tensor_id: str) -> TensorType | None:
         """The type of a tensor; None where its shape is unknown or it does not exist."""
         tensor = self.tensors.get(tensor_id)
         return None if tensor is None else self._types.get(tensor_id) or self._learn(tensor)
@@ -160,12 +165,17 @@ class Builder:
         Networks repeat themselves, so a rule is asked once for equal types and attributes.
         """
         known = self._types
-        kinds = [known[tensor] if tensor in known else self._type(tensor) for _, tensor in pairs]
-        if None in kinds:
-            return self._call(op, name, pairs, given).attributes, None
-        # True, 1 and 1.0 are equal and print differently: the types of the values belong to the key.
-        attributes = (*given.items(), *map(type, given.values()))
-        key = (op.name, tuple([operand for operand, _ in pairs]), tuple(map(id, kinds)), attributes)
+        signature: list[object] = [op.name]
+        for operand, tensor in pairs:
+            kind = known.get(tensor) or self.type_of(tensor)
+            if kind is None:
+                return self._call(op, name, pairs, given).attributes, None
+            signature += operand, id(kind)
+        if given:
+            # True, 1 and 1.0 are equal and print differently: the types of the values belong to the key.
+            signature += given.items()
+            signature += map(type, given.values())
+        key = tuple(signature)
         found = self._results.get(key)
         if found is None:
             call = self._call(op, name, pairs, given)
@@ -183,7 +193,7 @@ class Builder:
                 raise GraphError(f"{op.name} has no operand {operand!r}", where=name)
             if tensor_id not in self.tensors:
                 raise GraphError(f"the operand {operand} reads {tensor_id!r}, which does not exist", where=name)
-            types.append((operand, self._type(tensor_id) or _UNKNOWN_TYPE))
+            types.append((operand, self.type_of(tensor_id) or _UNKNOWN_TYPE))
         operands = grouped(types)
         for slot in slots.values():
             if len(operands.get(slot.name, ())) > 1 and not slot.variadic:

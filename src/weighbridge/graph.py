@@ -182,6 +182,19 @@ class Graph:
 
 
 def _verify(graph: Graph) -> None:
+    ready = _verify_tensors(graph)
+    for tensor_id in graph.inputs:
+        if tensor_id not in graph.tensors:
+            raise GraphError(f"the input {tensor_id!r} is not among the tensors", where=graph.name)
+        ready.add(tensor_id)
+    _verify_nodes(graph, ready)
+    for tensor_id in graph.outputs:
+        if tensor_id not in ready:
+            raise GraphError(f"nothing makes the output {tensor_id!r}", where=graph.name)
+
+
+def _verify_tensors(graph: Graph) -> set[str]:
+    """Returns the ids of those that exist before a node runs."""
     shapes: set[Shape | None] = set()
     ready: set[str] = set()
     for key, tensor in graph.tensors.items():
@@ -192,16 +205,26 @@ def _verify(graph: Graph) -> None:
             shapes.add(tensor.shape)
         if tensor.role in _STORED:
             ready.add(key)
-    for tensor_id in graph.inputs:
-        if tensor_id not in graph.tensors:
-            raise GraphError(f"the input {tensor_id!r} is not among the tensors", where=graph.name)
-        ready.add(tensor_id)
+    return ready
+
+
+def _verify_nodes(graph: Graph, ready: set[str]) -> None:
+    tensors = graph.tensors
     names: set[str] = set()
     for node in graph.nodes:
-        _verify_node(graph, node, names, ready)
-    for tensor_id in graph.outputs:
-        if tensor_id not in ready:
-            raise GraphError(f"nothing makes the output {tensor_id!r}", where=graph.name)
+        if node.name in names:
+            raise GraphError("two nodes have this name", where=node.name)
+        names.add(node.name)
+        for operand, tensor_id in node.operands:
+            if tensor_id not in ready:
+                problem = "is made later" if tensor_id in tensors else "does not exist"
+                raise GraphError(f"the operand {operand} reads {tensor_id!r}, which {problem}", where=node.name)
+        for tensor_id in node.outputs:
+            if tensor_id not in tensors:
+                raise GraphError(f"writes {tensor_id!r}, which is not among the tensors", where=node.name)
+            if tensor_id in ready:
+                raise GraphError(f"writes {tensor_id!r}, which exists already", where=node.name)
+            ready.add(tensor_id)
 
 
 def check_shape(tensor: Tensor, where: str) -> None:
@@ -212,19 +235,3 @@ def check_shape(tensor: Tensor, where: str) -> None:
     for size in shape:
         if not 0 <= size <= MAX_DIMENSION:
             raise GraphError(f"the tensor {tensor.id!r} has a dimension of {size}", where=where)
-
-
-def _verify_node(graph: Graph, node: Node, names: set[str], ready: set[str]) -> None:
-    if node.name in names:
-        raise GraphError("two nodes have this name", where=node.name)
-    names.add(node.name)
-    for operand, tensor_id in node.operands:
-        if tensor_id not in ready:
-            problem = "is made later" if tensor_id in graph.tensors else "does not exist"
-            raise GraphError(f"the operand {operand} reads {tensor_id!r}, which {problem}", where=node.name)
-    for tensor_id in node.outputs:
-        if tensor_id not in graph.tensors:
-            raise GraphError(f"writes {tensor_id!r}, which is not among the tensors", where=node.name)
-        if tensor_id in ready:
-            raise GraphError(f"writes {tensor_id!r}, which exists already", where=node.name)
-        ready.add(tensor_id)

@@ -23,6 +23,9 @@ class Values(NamedTuple):
     def plus(self, other: Values) -> Values:
         return Values(add_known(self.elements, other.elements), add_known(self.bytes, other.bytes))
 
+    def times(self, count: int) -> Values:
+        return Values(*(None if size is None else size * count for size in self))
+
 
 class Cost(NamedTuple):
     """The cost of a node, or of a body.
@@ -215,15 +218,12 @@ def _branch_cost(node: Node, where: str, costs: list[Cost]) -> Cost:
 
 
 def _repeated(cost: Cost, trips: int) -> Cost:
-    def times(size: int | None) -> int | None:
-        return None if size is None else size * trips
-
     return cost._replace(
         macs=cost.macs * trips,
         work=cost.work.times(trips),
-        read_bytes=times(cost.read_bytes),
-        write_bytes=times(cost.write_bytes),
-        values=Values(times(cost.values.elements), times(cost.values.bytes)),
+        read_bytes=None if cost.read_bytes is None else cost.read_bytes * trips,
+        write_bytes=None if cost.write_bytes is None else cost.write_bytes * trips,
+        values=cost.values.times(trips),
     )
 
 

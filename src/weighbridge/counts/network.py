@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -38,12 +39,12 @@ def count(
     macs, work = 0, Work()
     uncounted: list[Uncounted] = []
     notes = list(stored.notes)
-    for cost in costs:
-        macs += cost.macs
-        work = work.plus(cost.work)
-        values = values.plus(cost.values)
-        uncounted += cost.uncounted
-        notes += cost.notes
+    for cost, times in _equal(costs):
+        macs += cost.macs * times
+        work = work.plus(cost.work.times(times))
+        values = values.plus(cost.values.times(times))
+        uncounted += cost.uncounted * times
+        notes += cost.notes * times
     if values.elements is None or values.bytes is None:
         notes.append("a shape or a number of trips is unknown, so the total of the activations is missing")
     return NetworkFacts(
@@ -66,6 +67,12 @@ def count(
         nodes=tuple(nodes),
         notes=tuple(notes),
     )
+
+
+def _equal(costs: list[Cost]) -> list[tuple[Cost, int]]:
+    """Each cost once, and how many nodes have it; equal nodes share theirs."""
+    times = Counter(map(id, costs))
+    return [(cost, times[place]) for place, cost in {id(cost): cost for cost in costs}.items()]
 
 
 def _stored_tensors(graph: Graph) -> Iterator[Tensor]:
@@ -98,16 +105,17 @@ class _Stored(NamedTuple):
         of_constants: int | None = 0
         notes: list[str] = []
         for tensor in _stored_tensors(held):
+            size = tensor.bytes
             if tensor.role is not Role.PARAMETER:
-                of_constants = add_known(of_constants, tensor.bytes)
+                of_constants = add_known(of_constants, size)
                 continue
-            use = uses[tensor.id]
-            if tensor.elements is None:
+            use, number = uses[tensor.id], tensor.elements
+            if number is None:
                 notes.append(f"the shape of the parameter {tensor.id} is unknown, so it is in no count")
-            elements[use] += tensor.elements or 0
-            of_parameters = add_known(of_parameters, tensor.bytes)
+            elements[use] += number or 0
+            of_parameters = add_known(of_parameters, size)
             if use == "weight":
-                of_weights = add_known(of_weights, tensor.bytes)
+                of_weights = add_known(of_weights, size)
         return cls(elements, of_parameters, of_weights, of_constants, tuple(notes))
 
 
@@ -126,11 +134,14 @@ def _nodes(
     for node in graph.nodes:
         if runs(node, static):
             cost = cost_of(node, graph, operators, static, known=known)
-            held = {source for tensor in node.inputs for source in sources.get(tensor, ())}
+            held: set[str] = set()
+            for _, tensor in node.operands:
+                if tensor in sources:
+                    held |= sources[tensor]
             for body in node.bodies:
                 held.update(tensor.id for tensor in _stored_tensors(body.graph) if tensor.role is Role.PARAMETER)
-            parameters = known_total(learned[source] for source in held)
-            weights = known_total(learned[source] for source in held if uses[source] == "weight")
+            parameters = known_total([learned[source] for source in held])
+            weights = known_total([learned[source] for source in held if uses[source] == "weight"])
             facts.append(_node_facts(node, graph, operators, cost, parameters, weights))
             costs.append(cost)
     return facts, costs
@@ -150,7 +161,7 @@ def _node_facts(
         operator=node.operator,
         kind=op.kind if op is not None else "control" if node.bodies else "unknown",
         origin=node.origin,
-        fused=tuple(function.operator for function in node.fused),
+        fused=tuple([function.operator for function in node.fused]) if node.fused else (),
         parameters=parameters,
         weights=weights,
         macs=macs,

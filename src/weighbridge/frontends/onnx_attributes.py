@@ -7,11 +7,12 @@ from typing import Any
 
 from weighbridge.errors import BadModel
 
-__all__ = ["KINDS", "attributes_of", "check_kinds"]
+__all__ = ["KINDS", "Attributes", "attributes_of", "check_kinds"]
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = range(1, 9)
 _FIELDS = ("f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs", "sparse_tensor")
 """The field that holds the value, by AttributeProto.AttributeType less one."""
+_SCALARS = frozenset({_FLOAT, _INT, _STRING, _FLOATS, _INTS, _STRINGS})
 _REPEATED = frozenset({_FLOATS, _INTS})
 _BY_PRESENCE = ("ints", "floats", "strings", "tensors", "graphs")
 
@@ -53,6 +54,35 @@ _SHOWN = {
     "GraphProto": "a graph",
     "TypeProto": "a type",
 }
+
+
+class Attributes:
+    """Reads the attributes of nodes; those that are the same in the file are read and checked once, and are one object."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def of(self, operator: str, protos: Iterable[Any], given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Attributes of one of ONNX's own operators, as ``attributes_of`` has them.
+
+        Raises ``BadModel`` for one of another kind than its name says.
+        """
+        if given is not None:
+            return self._read(operator, protos, given)
+        key: list[Any] = [operator]
+        for proto in protos:
+            if proto.type not in _SCALARS:  # a tensor or graph is an object of its own wherever it stands
+                return self._read(operator, protos, None)
+            key.append(proto.SerializePartialToString())
+        found = self._known.get(tuple(key))
+        if found is None:
+            found = self._known[tuple(key)] = self._read(operator, protos, None)
+        return found
+
+    def _read(self, operator: str, protos: Iterable[Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
+        attributes = attributes_of(protos, given)
+        check_kinds(operator, attributes)
+        return attributes
 
 
 def check_kinds(operator: str, attributes: Mapping[str, Any]) -> None:

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends import onnx_control
 from weighbridge.frontends.foreign import Foreign, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
-from weighbridge.frontends.onnx_attributes import attributes_of, check_kinds
+from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
 from weighbridge.frontends.onnx_expansion import Expansion, functions_of, key_of
 from weighbridge.frontends.onnx_model import OnnxModel
 from weighbridge.frontends.onnx_names import scope_of
@@ -33,7 +32,7 @@ from weighbridge.frontends.onnx_scope import (
 from weighbridge.frontends.onnx_table import RULES
 from weighbridge.frontends.onnx_tensors import check_payload, dtype_of, type_of
 from weighbridge.frontends.onnx_types import OPAQUE, Declared, declared_type
-from weighbridge.frontends.onnx_values import Values
+from weighbridge.frontends.onnx_values import Asker, Values
 from weighbridge.graph import MAX_DIMENSION, UNKNOWN, Role, TensorType
 
 __all__ = ["MAX_EXPANDED", "Capture"]
@@ -41,7 +40,6 @@ __all__ = ["MAX_EXPANDED", "Capture"]
 MAX_EXPANDED = 200_000
 """Nodes that functions and repeated bodies may grow to: functions that call functions can double at every level."""
 NEWEST_OPSET = 28
-MAX_OPERAND_VALUES = 4096
 
 
 class Capture:
@@ -56,6 +54,7 @@ class Capture:
         self.trusts_shapes = trusts_shapes
         self.names = Names()
         self.values = Values(model)
+        self.attributes = Attributes()
         self.notes: list[str] = []
         self.static: set[str] = set()
         self.read: set[str] = set()
@@ -141,10 +140,7 @@ class Capture:
             self.expect(name, 0)
         inputs = tuple([scope.find(one, name) if one else "" for one in record.inputs])
         self.read.update(inputs)
-        attributes = attributes_of(record.attributes, scope.given)
-        if attributes and record.domain == "":
-            self._check_attributes(name, record.op, attributes)
-        call = self._call(scope, record, name, inputs, attributes)
+        call = self._call(scope, record, name, inputs)
         function = self.functions.get(key_of(record.proto)) if self.functions else None
         if function is not None:
             onnx_control.inline(self, scope, call, record, function)
@@ -153,24 +149,32 @@ class Capture:
         else:
             self.translate(scope, call, record)
 
-    def _check_attributes(self, name: str, op: str, attributes: Mapping[str, Any]) -> None:
-        try:
-            check_kinds(op, attributes)
-        except BadModel as error:
-            raise error.at(name) from None
-
     def expect(self, where: str, nodes: int) -> None:
         """Raises ``BadModel`` where this many more nodes of functions and bodies are too many."""
         if self.expanded + nodes > MAX_EXPANDED:
             what = f"functions and bodies expand to more than {MAX_EXPANDED:,} nodes"
             raise BadModel(what, where=where, hint="no known network needs that: check where the file comes from")
 
-    def _call(
-        self, scope: Scope, record: Record, name: str, inputs: tuple[str, ...], attributes: Mapping[str, Any]
-    ) -> Foreign:
-        version = scope.opsets.get(record.domain, NEWEST_OPSET if record.domain == "" else 1)
+    def _call(self, scope: Scope, record: Record, name: str, inputs: tuple[str, ...]) -> Foreign:
+        domain = record.domain
+        attributes: Mapping[str, Any]
+        if domain:
+            version, attributes = scope.opsets.get(domain, 1), attributes_of(record.attributes, scope.given)
+        else:
+            version = scope.opsets.get(domain, NEWEST_OPSET)
+            try:
+                attributes = self.attributes.of(record.op, record.attributes, scope.given)
+            except BadModel as error:
+                raise error.at(name) from None
         return Foreign(
-            name, record.domain, record.op, inputs, (), attributes, version, _Asker(self, scope.frame.builder)
+            name,
+            domain,
+            record.op,
+            inputs,
+            (),
+            attributes,
+            version,
+            Asker(scope.frame.builder, self.values, self.static),
         )
 
     def name_outputs(self, scope: Scope, call: Foreign, record: Record) -> None:
@@ -304,30 +308,6 @@ class Capture:
             shape, stated = tensors[tensor].shape, self.stated(scope, name)
             if shape is not None and stated is not None and stated.contradicts(shape):
                 self.contradictions.append(f"{name} is {'x'.join(map(str, shape))}, the file says {stated.text()}")
-
-
-class _Asker:
-    """Answers a rule's questions about the tensors of one frame."""
-
-    __slots__ = ("builder", "capture")
-
-    def __init__(self, capture: Capture, builder: Builder) -> None:
-        self.capture = capture
-        self.builder = builder
-
-    def type_of(self, tensor: str) -> TensorType | None:
-        return self.builder.tensors[tensor].type
-
-    def dtype_name(self, tensor: str) -> str:
-        return self.builder.tensors[tensor].dtype.name
-
-    def values_of(self, tensor: str) -> tuple[Any, ...] | None:
-        found = self.capture.values.of(tensor)
-        # Rules look at operands of as many values as a tensor has dimensions, or a split parts.
-        return None if found is None or len(found.values) > MAX_OPERAND_VALUES else found.values
-
-    def is_static(self, tensor: str) -> bool:
-        return tensor in self.capture.static
 
 
 def origin_of(record: Record) -> str:

@@ -24,6 +24,9 @@ from weighbridge.operators.record import Op, parse_operands
 __all__ = ["assign_roles"]
 
 _LEARNED: Final = frozenset({"weight", "bias", "affine"})
+_NOTHING: Final[frozenset[str]] = frozenset()
+_DATA: Final = frozenset({"data"})
+_Uses = dict[str, frozenset[str]]
 _DEQUANTISED: Final = "dequantised"
 """Beside "data": a quantised tensor that is read there as a floating-point one."""
 
@@ -42,45 +45,49 @@ def assign_roles(
     ``static`` are the tensors that depend on no input, ``origins`` the operator that held a stored tensor ("" for an
     initialiser).
     """
-    uses: dict[str, set[str]] = {tensor: {"data"} for tensor in outputs}
+    uses: _Uses = dict.fromkeys(outputs, _DATA)
     _collect(nodes, uses, static, operators)
     _assign(tensors, nodes, uses, origins)
 
 
 def _collect(
-    nodes: Sequence[Node], uses: dict[str, set[str]], static: frozenset[str] | set[str], operators: Mapping[str, Op]
+    nodes: Sequence[Node], uses: _Uses, static: frozenset[str] | set[str], operators: Mapping[str, Op]
 ) -> None:
     """Walk backwards, so that what a result reaches is known before its operands are looked at."""
     for node in reversed(nodes):
         for body in node.bodies:
             for tensor in body.graph.outputs:
-                uses.setdefault(tensor, set()).add("data")
+                uses[tensor] = uses.get(tensor, _DATA) | _DATA
             _collect(body.graph.nodes, uses, static, operators)
         op = operators.get(node.operator)
         slots = {} if op is None else _uses(op.operands)
-        reached = {"data"}
+        reached = _DATA
         if op is not None and static.issuperset(node.outputs):
-            reached = set().union(*(uses.get(tensor, ()) for tensor in node.outputs))
+            reached = frozenset[str]().union(*(uses.get(tensor, ()) for tensor in node.outputs))
             if node.operator == "dequantize" and "data" in reached:
-                reached.add(_DEQUANTISED)
+                reached |= {_DEQUANTISED}
         for operand, tensor in node.operands:
-            use = slots.get(operand, "data")
-            uses.setdefault(tensor, set()).update(reached if use == "data" else (use,))
+            if tensor in static:
+                use = slots.get(operand, _DATA)
+                more = reached if use is _DATA else use
+                found = uses.get(tensor)
+                uses[tensor] = more if found is None else found | more
 
 
 @cache
-def _uses(operands: str) -> dict[str, str]:
-    return {slot.name: slot.use for slot in parse_operands(operands)}
+def _uses(operands: str) -> dict[str, frozenset[str]]:
+    """By operand; what takes data is left out, as it passes on what its results reach."""
+    return {slot.name: frozenset((slot.use,)) for slot in parse_operands(operands) if slot.use != "data"}
 
 
 def _assign(
     tensors: MutableMapping[str, Tensor],
     nodes: Sequence[Node],
-    uses: Mapping[str, set[str]],
+    uses: _Uses,
     origins: Mapping[str, str],
 ) -> None:
     for tensor in [one for one in tensors.values() if one.role.is_stored]:
-        role = _role(tensor, uses.get(tensor.id, set()), origins.get(tensor.id, ""))
+        role = _role(tensor, uses.get(tensor.id, _NOTHING), origins.get(tensor.id, ""))
         if role is not tensor.role:
             tensors[tensor.id] = Tensor(tensor.id, tensor.shape, tensor.dtype, role)
     for node in nodes:
@@ -89,8 +96,8 @@ def _assign(
             _assign(cast("MutableMapping[str, Tensor]", body.graph.tensors), body.graph.nodes, uses, origins)
 
 
-def _role(tensor: Tensor, uses: set[str], origin: str) -> Role:
-    if uses & _LEARNED:
+def _role(tensor: Tensor, uses: frozenset[str], origin: str) -> Role:
+    if not uses.isdisjoint(_LEARNED):
         return Role.PARAMETER
     if "statistic" in uses:
         return Role.BUFFER

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from math import prod
 from typing import Any
 
+from weighbridge.builder import Builder
 from weighbridge.frontends.foreign import Foreign
 from weighbridge.frontends.onnx_arrays import MAX_ELEMENTS, Array, Question
 from weighbridge.frontends.onnx_fold import FOLDABLE, fold
 from weighbridge.frontends.onnx_model import OnnxModel
 from weighbridge.frontends.onnx_tensors import dtype_of
-from weighbridge.graph import Shape, Tensor
+from weighbridge.graph import Shape, Tensor, TensorType
 
-__all__ = ["Values"]
+__all__ = ["Asker", "Values"]
 
+MAX_OPERAND_VALUES = 4096
+"""Rules look at operands of as many values as a tensor has dimensions, or a split parts."""
 MAX_WORK = 1 << 22
 """Values computed in one model, all together: a hostile file cannot make the start of a count long."""
 
@@ -106,6 +109,30 @@ class Values:
             dtype = "float32" if proto is None else dtype_of(proto.data_type).name
             return {"array": Array(dtype, (1,), found[1])} if found is not None and len(found[1]) == 1 else {}
         return call.attributes
+
+
+class Asker:
+    """Answers a rule's questions about the tensors that one builder has."""
+
+    __slots__ = ("builder", "static", "values")
+
+    def __init__(self, builder: Builder, values: Values, static: Set[str]) -> None:
+        self.builder = builder
+        self.values = values
+        self.static = static
+
+    def type_of(self, tensor: str) -> TensorType | None:
+        return self.builder.type_of(tensor)
+
+    def dtype_name(self, tensor: str) -> str:
+        return self.builder.tensors[tensor].dtype.name
+
+    def values_of(self, tensor: str) -> tuple[Any, ...] | None:
+        found = self.values.of(tensor)
+        return None if found is None or len(found.values) > MAX_OPERAND_VALUES else found.values
+
+    def is_static(self, tensor: str) -> bool:
+        return tensor in self.static
 
 
 def _shape(tensor: str, tensors: Mapping[str, Tensor]) -> Shape | None:

@@ -227,7 +227,10 @@ class _Scan:
                 index = 0
             tag, length, high = self.window[index : index + 3]
             wire = tag & 7
-            if wire != _BYTES or tag > 0x7F or high > 0x7F < length:
+            if wire == _VARINT and tag < 0x80 > length and position + 1 < end:
+                body = position + 1
+                stop = position + 2
+            elif wire != _BYTES or tag > 0x7F or high > 0x7F < length:
                 tag, body = self._varint(position, end)
                 wire = tag & 7
                 body, stop = self._extent(wire, position, body, end)
@@ -331,6 +334,8 @@ def _length(piece: _Piece) -> int:
 
 def _encode(value: int) -> bytes:
     """``value`` as a varint; negative numbers as 64 bits in two's complement, as protobuf does."""
+    if 0 <= value < 0x80:
+        return bytes((value,))
     value &= 0xFFFFFFFFFFFFFFFF
     encoded = bytearray()
     while value > 0x7F:

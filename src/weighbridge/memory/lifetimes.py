@@ -30,12 +30,16 @@ class Lifetimes(NamedTuple):
     storages: Mapping[str, Storage]
     storage_of: Mapping[str, str]
 
-    def around(self, node: Node) -> list[Storage]:
-        """The storages of a node's operands and outputs, each once."""
-        names = dict.fromkeys(
-            self.storage_of[tensor] for tensor in (*node.inputs, *node.outputs) if tensor in self.storage_of
-        )
-        return [self.storages[name] for name in names]
+    def around(self, node: Node) -> tuple[int | None, int | None]:
+        """Bytes and elements of the storages of a node's operands and outputs, each once."""
+        storages, storage_of = self.storages, self.storage_of
+        of_bytes: int | None = 0
+        of_elements: int | None = 0
+        for name in {storage_of[tensor] for tensor in (*node.inputs, *node.outputs) if tensor in storage_of}:
+            _, more_bytes, more_elements, _, _ = storages[name]
+            of_bytes = None if of_bytes is None or more_bytes is None else of_bytes + more_bytes
+            of_elements = None if of_elements is None or more_elements is None else of_elements + more_elements
+        return of_bytes, of_elements
 
 
 def lifetimes(graph: Graph, operators: Mapping[str, Op], outside: frozenset[str] = frozenset()) -> Lifetimes:

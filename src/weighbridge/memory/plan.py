@@ -85,8 +85,7 @@ def _elements(storage: Storage) -> Size:
 def _pair(spans: Lifetimes, operators: Mapping[str, Op]) -> _Profiles:
     profiles = _Profiles([], [])
     for node in spans.nodes:
-        around = spans.around(node)
-        of_bytes, of_elements = known_total(map(_bytes, around)), known_total(map(_elements, around))
+        of_bytes, of_elements = spans.around(node)
         for body in node.bodies:
             inner = _pair(lifetimes(body.graph, operators, spans.static), operators)
             of_bytes = _larger(of_bytes, _peak(inner.bytes))

@@ -16,6 +16,7 @@ __all__ = ["fold_batch_norm", "fuse_bias"]
 
 _PRODUCERS: Final = frozenset({"conv", "conv_transpose", "linear", "matmul"})
 _WEIGHT, _BIAS = "w", "b"
+_Operands = tuple[tuple[str, str], ...]
 
 
 class _Layers:
@@ -102,7 +103,7 @@ def _take_bias(layers: _Layers, node: Node) -> bool:
         if layers.tensors[node.outputs[0]].shape == layers.tensors[source].shape and _is_per_channel(
             layers, layer, vector
         ):
-            merged = changed(_with_operand(layer, _BIAS, vector), outputs=node.outputs)
+            merged = changed(layer, operands=_with_operand(layer.operands, _BIAS, vector), outputs=node.outputs)
             layers.merge(source, merged, here=not layers.is_stored(vector))
             return True
     return False
@@ -142,16 +143,19 @@ def _take_norm(layers: _Layers, node: Node) -> bool:
         return False
     if not layers.static.issuperset(others):
         return False
+    operands = layer.operands
     for slot in (_WEIGHT, _BIAS):
-        if held := _operand(layer, slot):
-            layer = _with_operand(layer, slot, _own(layers, layer, held))
-    if not _operand(layer, _BIAS):
+        held = _operand(layer, slot)
+        own = _own(layers, layer, held) if held else ""
+        if own != held:
+            operands = _with_operand(operands, slot, own)
+    if not held:
         added = unused_id(layers.tensors, f"{layer.name}:bias")
         layers.tensors[added] = Tensor(added, (shape[axis],), layers.tensors[others[0]].dtype, Role.PARAMETER)
-        layer = _with_operand(layer, _BIAS, added)
+        operands = _with_operand(operands, _BIAS, added)
     for spare in node.outputs[1:]:
         del layers.tensors[spare]
-    layers.merge(source, changed(layer, outputs=node.outputs[:1]), here=False)
+    layers.merge(source, changed(layer, operands=operands, outputs=node.outputs[:1]), here=False)
     return True
 
 
@@ -177,15 +181,15 @@ def _operand(node: Node, name: str) -> str:
     return ""
 
 
-def _with_operand(node: Node, name: str, tensor: str) -> Node:
-    """``node`` with an operand replaced, or put behind its weight."""
-    operands: list[tuple[str, str]] = []
-    present = any(operand == name for operand, _ in node.operands)
-    for operand, held in node.operands:
-        operands.append((operand, tensor if operand == name else held))
+def _with_operand(operands: _Operands, name: str, tensor: str) -> _Operands:
+    """``operands`` with one replaced, or put behind the weight."""
+    present = name in [operand for operand, _ in operands]
+    result: list[tuple[str, str]] = []
+    for operand, held in operands:
+        result.append((operand, tensor if operand == name else held))
         if operand == _WEIGHT and not present:
-            operands.append((name, tensor))
-    return changed(node, operands=tuple(operands))
+            result.append((name, tensor))
+    return tuple(result)
 
 
 def _channel_axis(layers: _Layers, layer: Node) -> int | None:

@@ -100,11 +100,8 @@ def rebuilt(
 def pruned(graph: Graph) -> Graph:
     """``graph`` without the tensors that no node, input or output refers to; in bodies too."""
     graph = in_bodies(graph, pruned)
-    used = set(graph.inputs).union(graph.outputs)
-    for node in graph.nodes:
-        used.update(node.outputs)
-        for _, tensor in node.operands:
-            used.add(tensor)
+    used = {tensor for node in graph.nodes for _, tensor in node.operands}
+    used.update(*[node.outputs for node in graph.nodes], graph.inputs, graph.outputs)
     if len(used) == len(graph.tensors):
         return graph
     tensors = {key: tensor for key, tensor in graph.tensors.items() if key in used}

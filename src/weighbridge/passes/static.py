@@ -32,7 +32,8 @@ def static_tensors(
     for node in graph.nodes:
         for _, tensor in node.operands:
             if tensor not in static:
-                if reads_values(node, operators):
+                op = operators.get(node.operator)
+                if op is None or op.traffic is not reads_nothing:
                     break
                 if not all(tensors[one].shape is not None for one in (*node.inputs, *node.outputs)):
                     break
@@ -98,11 +99,12 @@ def uses_in_both(held: Graph, deployed: Mapping[str, str], operators: Mapping[st
     graphs = [(held, static)]
     while graphs:
         graph, static = graphs.pop()
-        for tensor, sources in static_sources(graph, static, operators).items():
-            later = deployed.get(tensor, "other")
-            for source in sources:
-                if uses[source] == "other" or later == "weight":
-                    uses[source] = later
+        sources = static_sources(graph, static, operators)
+        for tensor, later in deployed.items():
+            if later != "other":
+                for source in sources.get(tensor, ()):
+                    if later == "weight" or uses[source] == "other":
+                        uses[source] = later
         for node in graph.nodes:
             graphs.extend((body.graph, static_tensors(body.graph, operators, outside=static)) for body in node.bodies)
     return uses
@@ -115,7 +117,7 @@ def _rank(
     ranks: dict[str, int],
     parameters: dict[str, None],
 ) -> None:
-    parameters.update((tensor.id, None) for tensor in graph.stored() if tensor.role is Role.PARAMETER)
+    parameters.update([(tensor.id, None) for tensor in graph.stored() if tensor.role is Role.PARAMETER])
     for node in reversed(graph.nodes):
         for body in node.bodies:
             inner = static_tensors(body.graph, operators, outside=static)
@@ -125,9 +127,9 @@ def _rank(
         slots = {} if op is None else _slot_ranks(op.operands)
         for operand, tensor in node.operands:
             if tensor in static:
-                rank = max(passed_on, slots.get(operand, 0))
-                if rank > ranks.get(tensor, 0):
-                    ranks[tensor] = rank
+                rank = slots.get(operand, 0) or passed_on
+                if rank and max(rank, passed_on) > ranks.get(tensor, 0):
+                    ranks[tensor] = max(rank, passed_on)
 
 
 @cache
