@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.onnx.files import REFUSED, onnx_files, report_of  # noqa: E402
+from tests.onnx.without_rule import WITHOUT_RULE  # noqa: E402
 from weighbridge.report import Report  # noqa: E402
 
 PAGE = ROOT / "docs" / "onnx.md"
@@ -93,10 +94,6 @@ domains, so far.
 {summary}
 
 """
-_MISSING = (
-    *("CausalConvWithState", "DFT", "ImageDecoder", "LinearAttention", "MelWeightMatrix", "STFT", "SequenceMap"),
-    "TfIdfVectorizer",
-)
 
 
 def page() -> str:
@@ -107,7 +104,8 @@ def page() -> str:
         summary, table = (found[1], found[2]) if found else ("", "")
     else:
         summary, table = _files()
-    missing = ", ".join(f"`{name}`" for name in _MISSING[:-1]) + f" and `{_MISSING[-1]}`"
+    *names, last = sorted(WITHOUT_RULE)
+    missing = ", ".join(f"`{name}`" for name in names) + f" and `{last}`"
     return TEXT.format(missing=missing, summary=summary) + table
 
 

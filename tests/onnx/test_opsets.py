@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import onnx
 import pytest
 from onnx import TensorProto
 
-from tests.onnx.build import FLOAT, INT64, graph, load, model, node, operators, shapes, tensor, value, weight
+from tests.onnx.build import FLOAT, graph, load, model, node, operators, shapes, tensor, value, weight
+from tests.onnx.without_rule import HOW, WITHOUT_RULE, described, known_to_onnx
 from weighbridge import weigh
 from weighbridge.errors import BadModel, UnsupportedFormat
 from weighbridge.frontends.onnx_table import RULES
@@ -262,10 +262,5 @@ def test_every_operator_of_the_table_exists() -> None:
         if isinstance(rule, As):
             slots = {slot.name for slot in OPERATORS[rule.operator].slots}
             assert {word.lstrip("*") for word in rule.operands.split()} - {"-"} <= slots, rule
-    known = {one.name for one in onnx.defs.get_all_schemas_with_history() if one.domain == ""}
-    special = {"Constant", "If", "Loop", "Scan"}
-    assert known - RULES[""].keys() - special <= {
-        *("CausalConvWithState", "DFT", "ImageDecoder", "LinearAttention", "MelWeightMatrix", "STFT", "SequenceMap"),
-        "TfIdfVectorizer",
-    }
-    assert INT64 != FLOAT
+    assert known_to_onnx() - described() == WITHOUT_RULE & known_to_onnx(), HOW
+    assert not WITHOUT_RULE & described(), HOW
