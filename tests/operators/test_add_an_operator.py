@@ -8,19 +8,22 @@ from pathlib import Path
 
 import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from tests.operators.execution import Tally, call, macs_of
-from weighbridge.frontends import onnx_table
+from weighbridge.dtypes import DTYPES
+from weighbridge.frontends import onnx_table, onnx_table_shapes
 from weighbridge.frontends.foreign import As, Step
 from weighbridge.frontends.from_onnx import load_onnx
+from weighbridge.graph import UNKNOWN, TensorType
+from weighbridge.operators import rules, shapes
 from weighbridge.operators.record import Call, Kind, Loops, Op, nothing
-from weighbridge.operators.rules import same
+from weighbridge.operators.rules import dtype_of, known, same, sizes_of
 from weighbridge.operators.table import OPERATORS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "add-an-operator.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.S | re.M)
-RECORD, CONTRACTION, PROOF, LINE, SEVERAL = BLOCKS
+RECORD, GENERATOR, CONTRACTION, PROOF, LINE, TAKEN, SEVERAL = BLOCKS
 
 
 def run(text, **names):
@@ -61,6 +64,40 @@ def test_a_file_is_read_with_the_new_line(added, monkeypatch, tmp_path):
     (node,) = graph.nodes
     assert (node.operator, node.attributes["metric"]) == ("pairwise_distance", "squared_euclidean")
     assert graph.tensors[node.outputs[0]].shape == (5, 4)
+
+
+def test_an_attribute_that_is_an_operand(monkeypatch, tmp_path):
+    line = run(TAKEN, As=As, _ints=onnx_table_shapes._ints)["EXPAND_DIMS"]
+    monkeypatch.setitem(onnx_table.RULES, "com.microsoft", {"ExpandDims": line})
+    proto = onnx.load(model(tmp_path, "ExpandDims"))
+    del proto.graph.node[0].attribute[:], proto.graph.input[1]
+    proto.graph.initializer.append(helper.make_tensor("b", TensorProto.INT64, [1], [1]))
+    onnx.save(proto, tmp_path / "one.onnx")
+    graph = load_onnx(tmp_path / "one.onnx")
+    assert graph.tensors[graph.nodes[0].outputs[0]].shape == (5, 1, 3)
+
+
+def test_a_generator_of_known_and_of_unknown_size():
+    infer = run(GENERATOR, dtype_of=dtype_of, known=known, sizes_of=sizes_of, TensorType=TensorType)["_ramp"]
+    attributes = {"size": 7, "dtype": "float16"}
+    assert infer(Call({}, attributes)) == (TensorType((7,), DTYPES["float16"]),)
+    assert infer(Call({}, {**attributes, "size": UNKNOWN})) == (DTYPES["float16"],)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *(rules.number, rules.sizes_of, rules.axes_of, rules.dtype_of, rules.known, rules.when_known),
+        *(shapes.broadcast, shapes.axis_of, shapes.per_axis, shapes.sliding_output, shapes.asked_outputs),
+        *(vars(onnx_table_shapes)[name] for name in ("_ints", "_number", "_dtype", "_axis_of", "_sized")),
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_a_signature_is_the_real_one(rule):
+    written = re.search(rf"`{rule.__name__}\((.*?)\)`", PAGE.read_text(encoding="utf-8"))
+    assert written, rule
+    names = [name.lstrip("*").partition("=")[0] for name in written[1].split(", ") if name != "*"]
+    assert names == list(inspect.signature(rule).parameters)
 
 
 def test_an_operator_that_is_several(monkeypatch, tmp_path):
