@@ -15,6 +15,8 @@ from weighbridge.passes.static import runs, static_tensors
 __all__ = ["fold_batch_norm", "fuse_bias"]
 
 _PRODUCERS: Final = frozenset({"conv", "conv_transpose", "linear", "matmul"})
+_ADDITIONS: Final = frozenset({"add", "sum"})
+_NORMALISATIONS: Final = frozenset({"batch_norm"})
 _WEIGHT, _BIAS = "w", "b"
 _Operands = tuple[tuple[str, str], ...]
 
@@ -79,6 +81,12 @@ class _Layers:
         return rebuilt(old, reversed(kept), tensors=self.tensors)
 
 
+def _has_both(graph: Graph, merged: frozenset[str]) -> bool:
+    """Whether the graph has layers, and operators that could merge into them; most graphs lack one of the two."""
+    present = {node.operator for node in graph.nodes}
+    return not present.isdisjoint(_PRODUCERS) and not present.isdisjoint(merged)
+
+
 def fuse_bias(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Graph:
     """``graph`` with an addition of one number for every output channel made the bias of the layer before it.
 
@@ -86,9 +94,11 @@ def fuse_bias(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Graph:
     number depends on no input.
     """
     graph = in_bodies(graph, lambda body: fuse_bias(body, operators))
+    if not _has_both(graph, _ADDITIONS):
+        return graph
     layers = _Layers(graph, operators)
     for node in graph.nodes:
-        if node.operator not in ("add", "sum") or not _take_bias(layers, node):
+        if node.operator not in _ADDITIONS or not _take_bias(layers, node):
             layers.keep(node)
     return layers.graph(graph)
 
@@ -126,9 +136,11 @@ def fold_batch_norm(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Gr
     layer, works along another axis, or is in training mode, stays.
     """
     graph = in_bodies(graph, lambda body: fold_batch_norm(body, operators))
+    if not _has_both(graph, _NORMALISATIONS):
+        return graph
     layers = _Layers(graph, operators)
     for node in graph.nodes:
-        if node.operator != "batch_norm" or not _take_norm(layers, node):
+        if node.operator not in _NORMALISATIONS or not _take_norm(layers, node):
             layers.keep(node)
     return layers.graph(graph)
 
