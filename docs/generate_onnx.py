@@ -86,8 +86,8 @@ A matrix product with a stored matrix on the right is a `linear` layer, and rows
 ## What has no rule
 
 It stays in the graph under its name, with the types that the file states, its totals are lower bounds (`--strict` refuses
-them), and its stored tensors count as parameters. Of ONNX's own operators those are {missing}; and operators of other
-domains, so far.
+them), and its stored tensors count as parameters. So far those are operators of other domains and, of ONNX's own,
+{missing}.
 
 ## Real files
 
@@ -100,34 +100,35 @@ def page() -> str:
     """The page as Markdown."""
     if not SHARED.is_dir():
         kept = PAGE.read_text(encoding="utf-8")
-        found = re.search(r"^## Real files\n\n(.*?)\n\n(\|.*)", kept, re.MULTILINE | re.DOTALL)
-        summary, table = (found[1], found[2]) if found else ("", "")
+        found = re.search(r"^## Real files\n\n(.*?)\n\n(### .*)", kept, re.MULTILINE | re.DOTALL)
+        summary, tables = (found[1], found[2]) if found else ("", "")
     else:
-        summary, table = _files()
+        summary, tables = _files()
     *names, last = sorted(WITHOUT_RULE)
     missing = ", ".join(f"`{name}`" for name in names) + f" and `{last}`"
-    return TEXT.format(missing=missing, summary=summary) + table
+    return TEXT.format(missing=missing, summary=summary) + tables
 
 
 def _files() -> tuple[str, str]:
-    rows, exact = [], 0
+    folders: dict[str, list[str]] = {}
+    count = exact = 0
     for name, path in onnx_files(SHARED).items():
+        rows = folders.setdefault(name.partition("/")[0], [])
+        count += 1
         if name in REFUSED:
-            rows.append(f"| `{name}` | | | | refused: {REFUSED[name]} |")
+            rows.append(f"| `{path.name}` | | | | refused: {REFUSED[name]} |")
             continue
         report = report_of(name, path)
         exact += report.facts.exact
-        rows.append(_row(name, report))
-    counted = (
-        f"{exact} are weighed exactly ({exact / len(rows):.0%}), {len(rows) - exact - len(REFUSED)} as lower bounds"
-    )
+        rows.append(_row(path.name, report))
+    counted = f"{exact} are weighed exactly ({exact / count:.0%}), {count - exact - len(REFUSED)} as lower bounds"
     summary = (
-        f"{len(rows)} files that onnx itself can load, from its tests, ONNX Runtime's and model collections, most of them\n"
+        f"{count} files that onnx itself can load, from its tests, ONNX Runtime's and model collections, most of them\n"
         f"small and many odd on purpose: {counted} that name what is\n"
         f"not counted, {len(REFUSED)} are refused. Open dimensions are 1 for the batch and 8 for others, or what the weights ask for."
     )
-    head = "| file | nodes | MACs | parameters | not counted |\n|---|--:|--:|--:|---|\n"
-    return summary, head + "\n".join(rows) + "\n"
+    head = "\n\n| file | nodes | MACs | parameters | not counted |\n|---|--:|--:|--:|---|\n"
+    return summary, "\n".join(f"### {folder}{head}" + "\n".join(rows) + "\n" for folder, rows in folders.items())
 
 
 def _row(name: str, report: Report) -> str:

@@ -26,9 +26,9 @@ these; what it finds no rule for stays in the graph as `unknown`, is named in th
   `"unknown"` where only the running program knows its value: the shape of the result is then unknown too.
 - **MACs** come from contractions alone. An operator without an entry has none, by rule.
 - **Other work** is what else it computes, as scalar operations by kind; *add* covers subtraction and rounding, *compare* also
-  minimum, maximum, logic and selection, *special* whatever a processor has no single instruction for.
-- **Storage and bytes**: every operator owns its results, unless it is a view; all operands are read and all results written
-  once, unless it says otherwise.
+  minimum, maximum, logic and selection, *special* whatever a processor has no single instruction for. In italics stands what
+  is special about storage and bytes: else every operator owns its results, and all operands are read and all results
+  written once.
 """
 
 KINDS = {
@@ -69,15 +69,14 @@ def page() -> str:
 
 
 def table(ops: Iterable[Op]) -> str:
-    rows = ["| operator | operands | attributes | MACs | other work | storage and bytes |", "|" + " --- |" * 6]
+    rows = ["| operator | operands | attributes | MACs | other work |", "|" + " --- |" * 5]
     for op in ops:
         cells = [
             f"**{op.name}**: {op.summary}",
             operands(op),
             ", ".join(f"{name} = {shown(value)}" for name, value in op.attributes.items()),
             first_paragraph(op.loops) if op.loops else "",
-            "none" if op.work is nothing else first_paragraph(op.work),
-            storage(op),
+            work(op),
         ]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") or " " for cell in cells) + " |")
     return "\n".join(rows) + "\n"
@@ -94,6 +93,13 @@ def operands(op: Op) -> str:
 
 def shown(value: Attribute) -> str:
     return "*required*" if value == REQUIRED else f"`{value!r}`"
+
+
+def work(op: Op) -> str:
+    """What it computes beside MACs; in italics how its storage and bytes differ from those of most operators."""
+    text = "none" if op.work is nothing else first_paragraph(op.work)
+    special = storage(op)
+    return f"{text.rstrip('.')}. *{special[0].upper()}{special[1:]}.*" if special else text
 
 
 def storage(op: Op) -> str:
