@@ -123,6 +123,20 @@ def test_what_does_not_fit_names_its_layer(load, line, said):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("name", "there"), [("zzz", "x, first"), ("first.7", "x, first.0, first.1, first")])
+def test_a_name_that_nothing_has_is_answered_with_those_there_are(load, name, there):
+    with pytest.raises(BadSpec) as caught:
+        load(layers("name = 'first', op = 'relu', repeat = 2", f"name = 'a', op = 'relu', from = '{name}'"))
+    assert str(caught.value).endswith(f"; it can read {there}")
+
+
+def test_a_layer_is_named_once(load):
+    with pytest.raises(BadSpec) as caught:
+        load(layers("name = 'a', op = 'conv', out = 4, kernel = 3, repeat = 9"))
+    assert "$.layers[0] (a." in str(caught.value)
+    assert str(caught.value).count("a.") == 1
+
+
 def test_faults_inside_blocks_name_the_full_layer(load):
     with pytest.raises(BadSpec, match=r"\$\.blocks\.residual\.layers\[0\] \(s\.0\.a\)"):
         load(layers("name = 's', block = 'residual', repeat = 2, out = 1", more=BLOCKS, top=PARAMETERS))

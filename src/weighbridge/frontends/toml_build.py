@@ -17,7 +17,7 @@ from weighbridge.operators.table import OPERATORS
 from .toml_expression import Expression, ExpressionError, Value
 from .toml_read import Line, Specification, stands_for_itself
 from .toml_recipes import RECIPES, Stored, takes
-from .toml_schema import Name, Term
+from .toml_schema import Name, Term, listed
 
 __all__ = ["MAX_LAYERS", "build"]
 
@@ -83,8 +83,10 @@ class _Build:
             try:
                 current = self._line(line, scope, current)
             except (GraphError, ExpressionError) as error:
-                name = scope.prefix + line.layer.name.text
-                raise BadSpec(str(error), where=f"{self.where}: {line.path} ({name})") from None
+                name, what = scope.prefix + line.layer.name.text, str(error)
+                if isinstance(error, GraphError) and error.where.startswith(name.partition("{")[0]):
+                    name, what = error.where, what.removeprefix(f"{error.where}: ")  # of the repetition that it is
+                raise BadSpec(what, where=f"{self.where}: {line.path} ({name})") from None
         return current
 
     def _line(self, line: Line, scope: _Scope, current: str) -> str:
@@ -183,7 +185,9 @@ class _Build:
         if tensor is None and full in self.builder.tensors:
             tensor = full
         if tensor is None:
-            raise GraphError(f"no layer before this one is called {name!r}")
+            inner = [made.removeprefix(scope.prefix) for made in self.made if made.startswith(scope.prefix)]
+            there = [*scope.inputs, *(made for made in inner if made.partition(".")[0] == name.partition(".")[0])]
+            raise GraphError(f"no layer before this one is called {name!r}; it can read {listed(there)}")
         return tensor
 
     def _let(self, values: Mapping[str, Term], known: Known, path: str) -> dict[str, Value]:

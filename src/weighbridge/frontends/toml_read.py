@@ -207,6 +207,11 @@ class _Check:
     def _near(self, word: str, known: Iterable[str]) -> str:
         return nearest(word, known) if len(self.found) < _COMPARED else ""
 
+    def _readable(self, reference: str, seen: Collection[str]) -> str:
+        """The name that was meant, or else those that can be read here."""
+        near = self._near(reference, seen)
+        return near or (f"; it can read {listed(seen)}" if len(self.found) < _COMPARED else "")
+
     def _piece(self, piece: Piece) -> None:
         block, own = piece.block, [*piece.block.parameters, *piece.block.defaults]
         for word, count in Counter([*own, *block.let]).items():
@@ -239,7 +244,7 @@ class _Check:
             for reference in line.layer.reads:
                 if not _is_there(reference, seen, patterns):
                     what = f"reads {reference!r}, and no layer before it has this name"
-                    self._say(f"{line.path}.from", what + self._near(reference, seen))
+                    self._say(f"{line.path}.from", what + self._readable(reference, seen))
             name = line.layer.name.text
             if name in seen:
                 self._say(f"{line.path}.name", f"{name!r} is the name of {seen[name]} already")
