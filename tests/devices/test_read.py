@@ -130,6 +130,7 @@ def test_all_faults_come_at_once_each_with_its_path(tmp_path: Path) -> None:
         (('"My board"', f'"{"x" * 2001}"'), "$.title", "at most 2000"),
         (('core = "a core"', f'core = "a core"\nnotes = {["x"] * 65}'), "$.notes", "at most 64 entries, not 65"),
         (("[[peaks]]", "[peaks]"), "$.peaks", "a list of tables"),
+        (('["weights", "activations"]', '"weights"'), "$.memories[0].holds", 'a list such as ["weights"], not'),
         (('"weights", "activations"', '"weights", "weights"'), "$.memories[0]", "holds the weights"),
         (("value = 400", "value = 1001"), "$.memories[0].reserved_bytes", "1,001 B is more than the 1,000 B"),
     ],

@@ -97,9 +97,9 @@ def _precision(value: object, _: object) -> str:
     return str(value)
 
 
-def _list_of(item: Callable[[object, object], str]) -> Callable[[object, object], tuple[str, ...]]:
+def _list_of(item: Callable[[object, object], str], example: str) -> Callable[[object, object], tuple[str, ...]]:
     def read(value: object, of: object) -> tuple[str, ...]:
-        return tuple(item(element, of) for element in _list(value, "a list"))
+        return tuple(item(element, of) for element in _list(value, f"a list such as {example}"))
 
     return read
 
@@ -129,12 +129,12 @@ def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=True)
     _register(converter, Figure, _FIGURE, value=_number, source=_text, verified=_flag, note=_text)
     _register(converter, Peak, "a table", unit=_text, precision=_precision)
-    _register(converter, Memory, "a table", name=_text, holds=_list_of(_content))
+    _register(converter, Memory, "a table", name=_text, holds=_list_of(_content, '["weights"]'))
     entries = {
         "peaks": _list_then(converter.get_structure_hook(tuple[Peak, ...]), "[[peaks]]"),
         "memories": _list_then(converter.get_structure_hook(tuple[Memory, ...]), "[[memories]]"),
     }
-    names = {"name": _name, "title": _text, "class_": _text, "core": _text, "notes": _list_of(_text)}
+    names = {"name": _name, "title": _text, "class_": _text, "core": _text, "notes": _list_of(_text, '["a sentence"]')}
     _register(converter, Device, "a table", **names, **entries)
     return converter
 
