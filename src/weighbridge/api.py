@@ -291,7 +291,9 @@ def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
     facts = count(held, deployed, peak_elements=memory.peak_elements)
     estimates = _estimates(deployed, facts, memory, choices)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
-    notes = [*graph.notes, *facts.notes, *memory.notes]
+    notes = [*graph.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules)]
+    if choices.devices:
+        notes.append(_NOT_ESTIMATED)
     return Report(
         tool=f"weighbridge {__version__}",
         network=Network(
@@ -306,6 +308,17 @@ def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
         on=tuple(_on_device(one) for one in estimates),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _width_notes(rules: BitRules | None) -> tuple[str, ...]:
+    """What the widths that were asked for leave alone."""
+    if rules is None or not rules.weights:
+        return ()
+    from weighbridge.report.record import WIDTHS_ASKED_FOR
+
+    names_more = any(target not in ("first", "last", "rest") for target, _ in rules.weights)
+    unless = " unless a rule names them" if names_more else ""
+    return (f"{WIDTHS_ASKED_FOR}; biases and normalisation stay at their width{unless}",)
 
 
 def _estimates(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, choices: _Choices) -> list[Estimate]:
@@ -327,5 +340,4 @@ def _batch(graph: Graph) -> int | None:
 def _on_device(estimate: Estimate) -> OnDevice:
     from weighbridge.report import OnDevice
 
-    notes = (*estimate.notes, _NOT_ESTIMATED)
-    return OnDevice(estimate.device, estimate.conditions, estimate.fit, estimate.latency, notes=notes)
+    return OnDevice(estimate.device, estimate.conditions, estimate.fit, estimate.latency, notes=estimate.notes)

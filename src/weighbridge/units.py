@@ -1,6 +1,6 @@
 """Numbers for people: exact with thousands, short with a prefix; decimal (MB) and binary (MiB) units never confused.
 
-Everything is done on ints, so a rounded number is the exact one rounded, whatever its size.
+Counts and bytes are done on ints, so a rounded number is the exact one rounded, whatever its size; times are rounded down.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["binary_bytes", "decimal_bytes", "exact", "seconds", "short"]
 
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
-_SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+_SECONDS: Final = ("s", "ms", "µs", "ns", "ps")
 
 
 def exact(value: int) -> str:
@@ -37,12 +37,18 @@ def binary_bytes(value: int) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time with four significant digits: ``33.33 ms``."""
-    rounded = float(f"{value:.3e}")
-    for scale, unit in _SECONDS:
-        if abs(rounded) >= scale:
-            return f"{rounded / scale:.4g} {unit}"
-    return f"{rounded:.4g} s"
+    """A time, not negative, with four significant digits, rounded down so that a floor stays one: ``483.9 ms``."""
+    if not value:
+        return "0 s"
+    mantissa, _, power = f"{value:.15e}".partition("e")
+    digits, exponent = mantissa.replace(".", "")[:4], int(power)
+    step = max(0, -(exponent // 3))
+    if step >= len(_SECONDS) or exponent >= 9:
+        return f"{digits[0]}.{digits[1:]}e{power} s"
+    if exponent >= 3:
+        return f"{int(digits) * 10 ** (exponent - 3):,} s"
+    whole = exponent + 3 * step + 1
+    return f"{digits[:whole]}.{digits[whole:]} {_SECONDS[step]}"
 
 
 def _scaled(value: int, base: int, prefixes: tuple[str, ...]) -> str:

@@ -63,7 +63,7 @@ def test_a_need_known_from_below_can_still_be_too_large(change: dict[str, object
 def test_a_device_without_a_memory_for_activations_gives_no_verdict() -> None:
     verdict = fit(SMALL, device(memory("flash", "weights", 1000)))
     assert verdict.verdict == "unknown"
-    assert verdict.notes == ("Test device: no memory is known to hold activations",)
+    assert verdict.notes == ("no memory is known to hold activations",)
     assert fit(SMALL, device(memory("flash", "weights", 10))).verdict == "does not fit"
 
 

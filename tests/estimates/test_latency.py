@@ -39,7 +39,7 @@ def test_memories_beside_each_other_work_at_the_same_time() -> None:
 def test_without_a_bandwidth_the_floor_is_that_of_the_arithmetic_and_says_so() -> None:
     floor = latency(SMALL, device(memory("DRAM", BOTH, 1000), int8=1000), "int8")
     assert (floor.floor_s, floor.memory_s, floor.bound) == (4.0, None, None)
-    assert floor.notes == ("Test device: no bandwidth is known of DRAM (750 B): moving that costs no time here",)
+    assert floor.notes == ("the bandwidth of DRAM is not known: moving 750 B counts as no time",)
 
 
 @pytest.mark.parametrize("precision", ["float32", None])
@@ -48,7 +48,7 @@ def test_without_a_peak_there_is_no_floor_but_a_sentence(precision: str | None) 
     assert (floor.floor_s, floor.compute_s, floor.bound, floor.unit) == (None, None, None, None)
     assert floor.memory_s == 0.75
     (note,) = floor.notes
-    assert note.startswith("Test device: no latency, as ")
+    assert note.startswith("no latency, as ")
     assert precision is None or "float32 is not known (stated are int8)" in note
 
 
@@ -62,7 +62,7 @@ def test_the_fastest_unit_is_used_and_named() -> None:
     chip = dataclasses.replace(chip, peaks=(*chip.peaks, Peak("accelerator", "int8", figure(4000, verified=False))))
     floor = latency(SMALL, chip, "int8")
     assert (floor.compute_s, floor.unit, floor.peak_ops_per_s, floor.verified) == (1.0, "accelerator", 4000, False)
-    assert floor.notes == ("Test device: the peak of the accelerator at int8 is not verified (made up for a test)",)
+    assert floor.notes == ("the peak of the accelerator at int8 is not verified (made up for a test)",)
 
 
 def test_lower_bounds_are_marked() -> None:
@@ -162,7 +162,22 @@ def test_an_estimate_states_its_conditions() -> None:
     assert own.notes == ()
     other = estimate(SMALL, chip, "fp16")
     assert other.conditions.precision == "float16"
-    assert other.notes == ("Test device: arithmetic at float16, bytes as the network stores them (int8)",)
-    assert estimate(SMALL._replace(precision="float32"), chip, "tf32").notes[0].startswith("Test device: no latency")
+    assert other.notes == ("arithmetic at float16, bytes as the network stores them (int8)",)
+    assert estimate(SMALL._replace(precision="float32"), chip, "tf32").notes[0].startswith("no latency")
     with pytest.raises(BadSpec, match="there is no precision 'fp17'"):
         estimate(SMALL, chip, "fp17")
+
+
+@pytest.mark.parametrize(("exact", "compute_s"), [(True, 0.0), (False, None)])
+def test_where_nothing_that_is_counted_takes_time_there_is_no_floor(exact: bool, compute_s: float | None) -> None:
+    """No MACs and no bandwidth: 0 s would be a floor that says nothing."""
+    nothing = SMALL._replace(ops=0, ops_exact=exact, precision=None)
+    floor = latency(nothing, device(memory("DRAM", BOTH, 1000), int8=1000), None)
+    assert (floor.floor_s, floor.compute_s, floor.memory_s, floor.bound) == (None, compute_s, None, None)
+    assert floor.notes == ("no latency, as no MACs are counted and no bandwidth is known",)
+
+
+def test_bytes_alone_give_a_floor_where_operations_are_not_counted() -> None:
+    uncounted = SMALL._replace(ops=0, ops_exact=False, precision=None)
+    floor = latency(uncounted, device(memory("DRAM", BOTH, 1000, 1000)), None)
+    assert (floor.floor_s, floor.compute_s, floor.exact) == (0.75, None, False)

@@ -73,6 +73,7 @@ def report(nodes: list[NodeFacts], **changes: object) -> Report:
         parameter_bytes=4 * parameters,
         weight_bytes=4 * weights,
         constant_bytes=0,
+        deployed_bytes=4 * parameters,
         macs=macs,
         flops=2 * macs,
         ops=2 * macs,

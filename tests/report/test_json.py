@@ -108,10 +108,11 @@ def test_values() -> None:
     assert data["facts"]["parameters"] == sum(data["facts"][part] for part in parts)
 
 
-def test_unknown_is_null_and_a_device_entry_says_what_it_does_not_estimate() -> None:
-    (on,) = json.loads(weighbridge.weigh("alexnet", on="toy").to_json())["on"]
+def test_unknown_is_null_and_a_report_on_devices_says_what_it_does_not_estimate() -> None:
+    data = json.loads(weighbridge.weigh("alexnet", on=["toy"]).to_json())
+    (on,) = data["on"]
     assert on["throughput"] is on["energy"] is on["nodes"] is on["latency"]["layerwise_s"] is None
-    assert any("throughput and energy are not estimated" in note for note in on["notes"])
+    assert any("throughput and energy are not estimated" in note for note in data["notes"])
 
 
 @pytest.mark.parametrize("source", ["alexnet", "mobilenet_v2", "lenet5"])

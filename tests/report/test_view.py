@@ -36,13 +36,13 @@ def test_what_folding_leaves_of_the_parameters_has_a_headline() -> None:
     """Published: 11,689,512 parameters, of which 4,800 channels lose a scale and a shift and gain a bias."""
     shown = page(weighbridge.weigh("resnet18"))
     assert headline(shown, "parameters").value.full == "11,689,512"
-    assert headline(shown, "deployed").value.full == "11,684,712"
+    assert headline(shown, "deployed params").value.full == "11,684,712"
 
 
 def test_figures_of_alexnet() -> None:
     shown = page(weighbridge.weigh("alexnet"))
     assert headline(shown, "parameters").value.full == "60,965,224"
-    assert "60,954,656 weights, 10,568 biases, 0 others" in headline(shown, "parameters").convention
+    assert "60,954,656 weights, 10,568 biases" in headline(shown, "parameters").convention
     assert headline(shown, "model size").value[:2] == ("243,860,896 B", "243.9 MB")
     assert headline(shown, "model size").convention.startswith("= 232.6 MiB; ")
     assert headline(shown, "MACs").value[:2] == ("724,406,816", "724.4 M")
@@ -230,3 +230,94 @@ def test_twenty_thousand_nodes_take_well_under_a_second_and_time_grows_linearly(
     large = min(seconds(20_000) for _ in range(3))
     assert large < 1
     assert large < 8 * small
+
+
+def test_the_file_stands_before_the_name_that_the_graph_gives_itself() -> None:
+    made = report(alexnet())
+
+    def title(name: str, source: str) -> str:
+        return page(report(alexnet(), network=made.network._replace(name=name, source=source))).title
+
+    assert title("torch_jit", "models/FastestDet.onnx") == "FastestDet.onnx (torch_jit)"
+    assert title("torch_jit", "C:\\models\\FastestDet.onnx") == "FastestDet.onnx (torch_jit)"
+    assert title("small_cnn", "small_cnn.onnx") == "small_cnn.onnx"
+    assert title("", "small_cnn.onnx") == "small_cnn.onnx"
+    assert title("my_network", "my_network.toml:width=0.5") == "my_network.toml:width=0.5"
+    assert title("alexnet", "") == "alexnet"
+    assert page(weighbridge.weigh("mlp:hidden1=64")).title == "mlp"
+
+
+def test_the_sizes_are_linked() -> None:
+    """ResNet-18: what flash has to hold is the deployed size, and the table counts deployed parameters."""
+    shown = page(weighbridge.weigh("resnet18", on="stm32f746"))
+    size = headline(shown, "deployed size").value.full
+    assert shown.verdicts[0].regions[0].sentence.startswith(f"deployed model: {size} of ")
+    assert shown.parameters_title == "deployed params"
+    assert shown.total.parameters.full == headline(shown, "deployed params").value.full
+    written = page(weighbridge.weigh("resnet18", on="stm32f746", as_written=True))
+    size = headline(written, "stored size").value.full
+    assert written.verdicts[0].regions[0].sentence.startswith(f"model as written: {size} of ")
+    assert written.parameters_title == "parameters"
+
+
+@pytest.mark.parametrize(
+    ("rules", "ending"),
+    [
+        ({"precision": "int8"}, "stay at their width"),
+        ({"weight_bits": ["first=8", "rest=4"]}, "stay at their width"),
+        ({"weight_bits": ["8", "biases=8"]}, "stay at their width unless a rule names them"),
+    ],
+)
+def test_widths_that_were_asked_for_are_said_with_what_they_leave_alone(rules: dict[str, object], ending: str) -> None:
+    shown = page(weighbridge.weigh("alexnet", **rules))  # type: ignore[arg-type]
+    (note,) = (note for note in shown.notes if "widths asked for" in note)
+    assert note.endswith(f"biases and normalisation {ending}")
+    assert "with the weights at the widths asked for" in headline(shown, "model size").convention
+    plain = page(weighbridge.weigh("alexnet", activation_bits=8))
+    assert "at their stored widths" in headline(plain, "model size").convention
+    assert plain.notes == ()
+
+
+def test_nothing_is_said_twice_and_no_zero_is_named() -> None:
+    weights_only = page(report([node("fc", weights=4, macs=4, output=(1, 4))]))
+    assert headline(weights_only, "parameters").convention == "learned elements, each storage once, all of them weights"
+    assert headline(weights_only, "model size").convention == "parameters as the file stores them"
+    assert headline(weights_only, "peak, live").value.full == "32 B"
+    assert not headline(weights_only, "peak, live").convention.startswith("=")
+    nothing = report([node("odd", operator="unknown", macs=None)])
+    nothing = report([], facts=nothing.facts._replace(work=nothing.facts.work._replace(compare=0)))
+    assert headline(page(nothing), "FLOPs = OPs").convention == "2 x MACs exactly; other operations are unknown"
+
+
+def test_the_brief_verdict_names_what_is_too_small() -> None:
+    (verdict,) = page(report(alexnet(), on=(on_device(needed=1000),))).verdicts
+    assert verdict.brief == "stm32f746: does not fit (sram 538.2%)"
+    (verdict,) = page(report(alexnet(), on=(on_device(needed=1000, peak=1000),))).verdicts
+    assert verdict.brief == "stm32f746: fits (flash 0.1%, sram 0.3%)"
+
+
+def test_a_memory_without_room_is_overfull_and_not_unknown() -> None:
+    on = on_device(needed=1000)
+    flash = on.fit.regions[0]._replace(verdict="does not fit", available_bytes=0, short_bytes=1000, ratio=None)
+    on = on._replace(fit=on.fit._replace(regions=(flash, on.fit.regions[1])))
+    shown = page(report(alexnet(), on=(on,)))
+    assert shown.verdicts[0].brief == "stm32f746: does not fit (flash >100%, sram 538.2%)"
+    from weighbridge.report.terminal import Look, text
+
+    (line,) = (line for line in text(shown, Look(80)).splitlines() if line.startswith("  flash"))
+    assert line.startswith("  flash ███████████▶   >100%  deployed model: 1,000 B of 0 B")
+
+
+def test_arithmetic_alone_is_one_line() -> None:
+    on = on_device(needed=1, peak=1)
+    alone = on.latency._replace(memory_s=None, bound=None)
+    (fits,) = page(report(alexnet(), on=(on._replace(latency=alone),))).verdicts
+    assert fits.times == ("latency floor 3.350 s: 2 x MACs at 432.0 MOPS (cpu); nothing on this device is faster",)
+    (short,) = page(report(alexnet(), on=(on_device()._replace(latency=alone),))).verdicts
+    assert short.times == ("latency floor 3.350 s even if it fitted: 2 x MACs at 432.0 MOPS (cpu)",)
+
+
+def test_the_reason_for_no_floor_is_said_once() -> None:
+    (verdict,) = page(weighbridge.weigh("alexnet", on="stm32f746")).verdicts
+    assert verdict.times == ("latency floor unknown: the dense peak rate at float32 is not known (stated are int8)",)
+    assert verdict.notes == ()

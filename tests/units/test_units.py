@@ -70,14 +70,31 @@ def test_counts(count: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.0333, "33.3 ms"),
-        (1.0, "1 s"),
-        (90.0, "90 s"),
-        (0.9999999, "1 s"),
-        (2.5e-6, "2.5 µs"),
+        (0.0333, "33.30 ms"),
+        (0.483958, "483.9 ms"),
+        (0.9, "900.0 ms"),
+        (1.0, "1.000 s"),
+        (90.0, "90.00 s"),
+        (0.9999999, "999.9 ms"),
+        (2.5e-6, "2.500 µs"),
+        (1e-12, "1.000 ps"),
+        (12_345.6, "12,340 s"),
         (0.0, "0 s"),
-        (4e-13, "4e-13 s"),
+        (4e-13, "4.000e-13 s"),
+        (1.23456e30, "1.234e+30 s"),
     ],
 )
 def test_times(value: float, text: str) -> None:
     assert seconds(value) == text
+
+
+TIME_UNITS = {"s": 1, "ms": 10**-3, "µs": 10**-6, "ns": 10**-9, "ps": 10**-12}
+
+
+@given(st.floats(1e-12, 1e6))
+def test_a_time_is_rounded_down_and_by_less_than_a_thousandth(value: float) -> None:
+    number, unit = seconds(value).split()
+    shown = Fraction(number.replace(",", "")) / round(1 / TIME_UNITS[unit])
+    exact_value = Fraction(value)
+    assert shown <= exact_value * (1 + Fraction(1, 10**15))  # a decimal that no float holds may lie above its float
+    assert shown > exact_value * Fraction(999, 1000)

@@ -195,7 +195,12 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
     help="Levels of the module tree to show; by default as many as fit 40 rows.",
 )
 @_option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the module tree.")
-@_option(_CHECKS, "--strict", is_flag=True, help="Exit with 3 unless every number is exact.")
+@_option(
+    _CHECKS,
+    "--strict",
+    is_flag=True,
+    help="Exit with 3 unless parameters, MACs and peak memory are exact; other operations and times are not checked.",
+)
 @_option(_CHECKS, "--require-fit", is_flag=True, help="Exit with 1 unless it fits every device given.")
 def _weigh_command(**options: Any) -> Callable[[], int]:
     from weighbridge.cli.weigh import Request, carry_out

@@ -74,7 +74,8 @@ class NetworkFacts(NamedTuple):
 
     Of the graph as the model holds it: ``parameters`` = ``weights`` + ``biases`` + ``other_parameters`` (elements, each
     storage once), ``parameter_bytes``, ``weight_bytes`` and ``constant_bytes`` (buffers and constants).  Of the deployed
-    graph: ``deployed_parameters``, ``macs``, ``flops`` = ``ops`` = 2 x ``macs``, ``work``, ``activations`` and ``nodes``.
+    graph: ``deployed_parameters``, ``deployed_bytes`` (all that it stores), ``macs``, ``flops`` = ``ops`` = 2 x ``macs``,
+    ``work``, ``activations`` and ``nodes``.
     Unless ``exact`` MACs and parameters are lower bounds and ``uncounted`` says what they miss; unless ``work_exact`` the same
     holds for the rest of ``work``.  Bytes are None where an element type has no size (strings).
     """
@@ -87,6 +88,7 @@ class NetworkFacts(NamedTuple):
     parameter_bytes: int | None
     weight_bytes: int | None
     constant_bytes: int | None
+    deployed_bytes: int | None
     macs: int
     flops: int
     ops: int

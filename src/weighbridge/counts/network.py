@@ -32,7 +32,8 @@ def count(
     static = static_tensors(deployed, operators)
     uses = parameter_uses(deployed, operators, static=static)
     stored = _Stored.of(held, uses if held is deployed else uses_in_both(held, uses, operators))
-    learned = {tensor.id: tensor.elements for tensor in _stored_tensors(deployed) if tensor.role is Role.PARAMETER}
+    shipped = list(_stored_tensors(deployed))
+    learned = {tensor.id: tensor.elements for tensor in shipped if tensor.role is Role.PARAMETER}
     nodes, costs = _nodes(deployed, learned, uses, operators, static)
     inputs = [deployed.tensors[tensor] for tensor in deployed.inputs if tensor not in static]
     values = Values(known_total(t.elements for t in inputs), known_total(t.bytes for t in inputs))
@@ -56,6 +57,7 @@ def count(
         parameter_bytes=stored.parameter_bytes,
         weight_bytes=stored.weight_bytes,
         constant_bytes=stored.constant_bytes,
+        deployed_bytes=known_total(tensor.bytes for tensor in shipped),
         macs=macs,
         flops=2 * macs,
         ops=2 * macs,

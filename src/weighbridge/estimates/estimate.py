@@ -42,7 +42,7 @@ def estimate(demand: Demand, device: Device, precision: str | None = None, batch
     used = own if precision is None else precision_named(precision)
     notes = []
     if own is not None and used is not None and _stored_bits(used) != _stored_bits(own):
-        notes.append(f"{device.title}: arithmetic at {used}, bytes as the network stores them ({own})")
+        notes.append(f"arithmetic at {used}, bytes as the network stores them ({own})")
     verdict, floor = fit(demand, device), latency(demand, device, used)
     return Estimate(
         device=device.name,

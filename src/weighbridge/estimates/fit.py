@@ -53,13 +53,11 @@ def fit(demand: Demand, device: Device) -> Fit:
     """
     regions = tuple(_region(demand, memory) for memory in device.memories if memory.holds)
     missing = [what for what in (WEIGHTS, ACTIVATIONS) if device.memory_for(what) is None]
-    notes = [f"{device.title}: no memory is known to hold {what}" for what in missing]
+    notes = [f"no memory is known to hold {what}" for what in missing]
     for memory in device.memories:
         for figure in (memory.bytes, memory.reserved_bytes):
             if figure is not None and not figure.verified:
-                notes.append(
-                    f"{device.title}: the size of {memory.name} is not verified ({figure.note or figure.source})"
-                )
+                notes.append(f"the size of {memory.name} is not verified ({figure.note or figure.source})")
     verdicts = {region.verdict for region in regions}
     if DOES_NOT_FIT in verdicts:
         verdict = DOES_NOT_FIT

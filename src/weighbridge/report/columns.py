@@ -13,7 +13,8 @@ __all__ = ["tree_lines"]
 _GAP = "  "
 _INDENT = 2
 _NAME = 20
-_WIDEST_OPERATOR = 18
+_WIDEST_OPERATOR = 20
+_ALIVE = "alive: bytes by the policy live while the layer runs; of a module, the most"
 
 
 class _Layout(NamedTuple):
@@ -55,7 +56,7 @@ class _Column(NamedTuple):
 def tree_lines(page: Page, width: int, unicode: bool) -> Iterator[Line]:
     """The header, the rows, the total, and what is left out."""
     rows = (*page.rows, page.total)
-    columns = _columns(rows, width, unicode)
+    columns = _columns(rows, page.parameters_title, width, unicode)
     yield _line(columns, lambda column: Span(column.title, Style.QUIET))
     for row in page.rows:
         yield _line(columns, lambda column, row=row: column.cell(row))  # type: ignore[misc]
@@ -63,8 +64,10 @@ def tree_lines(page: Page, width: int, unicode: bool) -> Iterator[Line]:
         columns, lambda column: Span(("─" if unicode else "-") * abs(column.width) if column.title else "", Style.QUIET)
     )
     yield _line(columns, lambda column: column.cell(page.total))
-    if page.rows_note:
-        yield from wrap(page.rows_note, width, Style.QUIET)
+    notes = [_ALIVE] if any(column.title == "alive" for column in columns) else []
+    for note in (*notes, page.rows_note):
+        if note:
+            yield from wrap(note, width, Style.QUIET)
 
 
 def _line(columns: list[_Column], cell: Callable[[_Column], Span]) -> Line:
@@ -76,24 +79,24 @@ def _line(columns: list[_Column], cell: Callable[[_Column], Span]) -> Line:
     return Line(spans)
 
 
-def _columns(rows: tuple[Row, ...], width: int, unicode: bool) -> list[_Column]:
+def _columns(rows: tuple[Row, ...], parameters: str, width: int, unicode: bool) -> list[_Column]:
     needed = max(cells(row.label) + _INDENT * row.depth for row in rows)
     for layout in _LAYOUTS:
-        columns = list(_beside_names(rows, layout, unicode))
+        columns = list(_beside_names(rows, parameters, layout, unicode))
         left = width - sum(abs(column.width) + (len(_GAP) if column.title else 1) for column in columns)
         if left >= min(needed, _NAME) + len(_GAP):
             break
     return [_Column("layer", max(5, min(needed, left - len(_GAP))), _label), *columns]
 
 
-def _beside_names(rows: tuple[Row, ...], layout: _Layout, unicode: bool) -> Iterator[_Column]:
+def _beside_names(rows: tuple[Row, ...], parameters: str, layout: _Layout, unicode: bool) -> Iterator[_Column]:
     if layout.operator:
         size = _width("operator", rows, _WIDEST_OPERATOR, lambda row: row.operator)
         yield _Column("operator", size, lambda row: Span(row.operator, Style.QUIET))
     if layout.output:
         size = _width("output", rows, layout.output, lambda row: row.output)
         yield _Column("output", size, lambda row: Span(row.output, Style.QUIET))
-    yield from _counted("parameters", lambda row: row.parameters, rows, layout, (Style.PARAMETERS, unicode))
+    yield from _counted(parameters, lambda row: row.parameters, rows, layout, (Style.PARAMETERS, unicode))
     yield from _counted("MACs", lambda row: row.macs, rows, layout, (Style.MACS, unicode))
     if layout.alive:
         size = _width("alive", rows, _NAME, lambda row: row.alive.short)

@@ -19,6 +19,10 @@ POLICIES = {
 }
 """What is alive while a node runs, by memory policy."""
 
+_STORED = "everything a device has to store: parameters, buffers and constants"
+_NO_VALUES = ("textbook", "toml", "graph")
+"""Formats that hold no values of parameters, only their types."""
+
 
 def lower_bound(text: str, is_exact: bool) -> str:
     """``text``, marked if the number misses something."""
@@ -38,7 +42,7 @@ def missing(facts: NetworkFacts) -> str:
 
 def headlines(report: Report) -> tuple[Headline, ...]:
     """Size, computation, activations, then a peak for every memory policy that the plan has."""
-    return (*_sizes(report.facts), *_computation(report), *_activations(report.facts), *_peaks(report))
+    return (*_sizes(report), *_computation(report), *_activations(report.facts), *_peaks(report))
 
 
 def _count(label: str, value: int, convention: str, is_exact: bool = True) -> Headline:
@@ -50,27 +54,36 @@ def _bytes(label: str, value: int | None, convention: str, is_exact: bool = True
     if value is None:
         return Headline(label, Quantity("unknown", "unknown"), convention, is_exact=False)
     full, brief = (lower_bound(text, is_exact) for text in (f"{exact(value)} B", decimal_bytes(value)))
-    return Headline(label, Quantity(full, brief), f"= {binary_bytes(value)}; {convention}", is_exact)
+    binary = f"= {binary_bytes(value)}; " if value >= 1000 else ""
+    return Headline(label, Quantity(full, brief), f"{binary}{convention}", is_exact)
 
 
-def _sizes(facts: NetworkFacts) -> Iterator[Headline]:
-    parts = [
-        f"{exact(facts.weights)} weights",
-        f"{exact(facts.biases)} biases",
-        f"{exact(facts.other_parameters)} others",
-    ]
-    yield _count(
-        "parameters", facts.parameters, f"learned elements, each storage once: {', '.join(parts)}", facts.exact
-    )
+def _sizes(report: Report) -> Iterator[Headline]:
+    facts = report.facts
+    named = ((facts.weights, "weights"), (facts.biases, "biases"), (facts.other_parameters, "others"))
+    parts = [f"{exact(number)} {name}" for number, name in named if number]
+    of = f": {', '.join(parts)}" if len(parts) > 1 else f", all of them {parts[0].split()[1]}" if parts else ""
+    yield _count("parameters", facts.parameters, f"learned elements, each storage once{of}", facts.exact)
     if facts.deployed_parameters != facts.parameters:
         yield _count(
-            "deployed", facts.deployed_parameters, "parameters left after folding, batch norm first", facts.exact
+            "deployed params", facts.deployed_parameters, "parameters left after folding, batch norm first", facts.exact
         )
-    weights = "" if facts.weight_bytes is None else f"; the weights alone {exact(facts.weight_bytes)} B"
-    constants = f"; buffers and constants {exact(facts.constant_bytes)} B more" if facts.constant_bytes else ""
-    yield _bytes(
-        "model size", facts.parameter_bytes, f"parameters at their stored widths{weights}{constants}", facts.exact
+    weights = (
+        ""
+        if facts.weight_bytes in (None, facts.parameter_bytes)
+        else f"; the weights alone {exact(facts.weight_bytes)} B"
     )
+    constants = f"; buffers and constants {exact(facts.constant_bytes)} B more" if facts.constant_bytes else ""
+    yield _bytes("model size", facts.parameter_bytes, f"parameters {_widths(report)}{weights}{constants}", facts.exact)
+    if facts.deployed_bytes not in (None, facts.parameter_bytes):
+        label = "deployed size" if report.network.graph == "deployed" else "stored size"
+        yield _bytes(label, facts.deployed_bytes, _STORED, facts.exact)
+
+
+def _widths(report: Report) -> str:
+    if not report.has_stored_widths:
+        return "with the weights at the widths asked for"
+    return "at their stored widths" if report.network.format in _NO_VALUES else "as the file stores them"
 
 
 def _computation(report: Report) -> Iterator[Headline]:
@@ -80,7 +93,9 @@ def _computation(report: Report) -> Iterator[Headline]:
         "MACs", facts.macs, f"{without}multiply-accumulates of contractions, padded taps included", facts.exact
     )
     others = sum(facts.work) - facts.work.macs
-    beside = f"; {lower_bound(exact(others), facts.work_exact)} other operations stand beside them"
+    beside = f"; {lower_bound(exact(others), facts.work_exact)} other operations stand beside them" if others else ""
+    if not others and not facts.work_exact:
+        beside = "; other operations are unknown"
     yield _count("FLOPs = OPs", facts.flops, f"2 x MACs exactly{beside}", facts.exact)
 
 

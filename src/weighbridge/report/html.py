@@ -23,12 +23,16 @@ def render(page: Page) -> str:
 def _parts(page: Page) -> Iterator[str]:
     yield '<div style="font-family:system-ui,sans-serif;font-size:13px;max-width:60em">'
     yield f"<p><b>{escape(page.title)}</b> <span style='opacity:.75'>{escape(page.subtitle)}</span></p>"
+    yield from (f"<p>{escape(verdict.brief)}</p>" for verdict in page.verdicts)
     yield "<table style='border-collapse:collapse'>"
     for item in page.headlines:
         yield f"<tr><th style='{_TEXT}'>{escape(item.label)}</th><td style='{_NUMBER}'>{escape(item.value.full)}</td>"
         yield f"<td style='{_NUMBER}'>{escape(item.value.short)}</td><td style='{_SENTENCE}'>{escape(item.convention)}</td></tr>"
     yield "</table><table style='border-collapse:collapse;margin-top:1em'><tr>"
-    yield from (f"<th style='{_TEXT}'>{name}</th>" for name in ("layer", "output", "parameters", "MACs", "alive"))
+    yield from (
+        f"<th style='{_TEXT}'>{name}</th>"
+        for name in ("layer", "output", page.parameters_title, "MACs", "alive (live)")
+    )
     yield "</tr>"
     for row in (*page.rows, page.total):
         yield from _row(row)

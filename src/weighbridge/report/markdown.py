@@ -21,10 +21,11 @@ def render(page: Page) -> str:
 def _blocks(page: Page) -> Iterator[str]:
     yield f"# {_text(page.title)}\n"
     yield f"{_text(page.subtitle)}\n"
+    yield from (f"**{_text(verdict.brief)}**\n" for verdict in page.verdicts)
     figures = [(item.label, item.value.full, item.value.short, item.convention) for item in page.headlines]
     yield from _table(("", "figure", "short", "convention"), "lrrl", figures)
     yield "\n## Layers\n"
-    yield from _table(_COLUMNS, "lllrrrrr", [_cells(row) for row in (*page.rows, page.total)])
+    yield from _table(_columns(page), "lllrrrrr", [_cells(row) for row in (*page.rows, page.total)])
     if page.rows_note:
         yield f"\n{_text(page.rows_note)}"
     for verdict in page.verdicts:
@@ -39,7 +40,8 @@ def _blocks(page: Page) -> Iterator[str]:
     yield f"\n{_text(page.tool)}"
 
 
-_COLUMNS = ("layer", "operator", "output", "parameters", "share", "MACs", "share", "alive")
+def _columns(page: Page) -> tuple[str, ...]:
+    return ("layer", "operator", "output", page.parameters_title, "share", "MACs", "share", "alive (live)")
 
 
 def _cells(row: Row) -> tuple[str, ...]:

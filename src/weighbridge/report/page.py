@@ -59,19 +59,29 @@ class Profile(NamedTuple):
 
 
 class RegionLine(NamedTuple):
-    """A memory of a device: a sentence, and the fraction of it that is needed (above 1: too small)."""
+    """A memory of a device: a sentence, and the fraction of it that is needed (above 1: too small; None: unknown)."""
 
     name: str
     sentence: str
     fill: float | None
     fits: bool | None
 
+    @property
+    def percent(self) -> str:
+        """The fraction in per cent; one that is no number, as of a memory without room, is too much all the same."""
+        if self.fill is None:
+            return ">100%" if self.fits is False else "?"
+        return percent(self.fill)
+
 
 class Verdict(NamedTuple):
-    """One device: the verdict in a sentence, its memories, and its times, with the conditions they hold under, and notes."""
+    """One device: the verdict in a line and in a sentence, its memories, and its times, with the conditions they hold
+    under, and notes.
+    """
 
     device: str
     verdict: str
+    brief: str
     sentence: str
     regions: tuple[RegionLine, ...]
     times: tuple[str, ...]
@@ -96,11 +106,14 @@ class Table(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What a report shows.  ``rows_note`` says what the tree leaves out, "" if nothing."""
+    """What a report shows.  ``rows_note`` says what the tree leaves out, "" if nothing; ``parameters_title``
+    which parameters its column counts.
+    """
 
     title: str
     subtitle: str
     headlines: tuple[Headline, ...]
+    parameters_title: str
     rows: tuple[Row, ...]
     total: Row
     rows_note: str

@@ -14,10 +14,12 @@ from weighbridge.memory import MemoryPlan
 if TYPE_CHECKING:  # a report without a device is made without them
     from weighbridge.estimates import Conditions, Fit, Latency
 
-__all__ = ["SCHEMA", "Network", "NetworkInput", "OnDevice", "Report"]
+__all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report"]
 
 SCHEMA: Final = 1
 """Grows only when something is renamed or removed; additions leave it as it is."""
+WIDTHS_ASKED_FOR: Final = "the weights are weighed at the widths asked for"
+"""Begins the note of a report whose weights are not at their stored widths."""
 
 
 class NetworkInput(NamedTuple):
@@ -44,7 +46,7 @@ class Network(NamedTuple):
 class OnDevice(NamedTuple):
     """The network on one device: whether it fits, and how fast it could be at best.
 
-    ``nodes`` (times of single nodes), ``throughput`` and ``energy`` are not estimated; ``notes`` say so.
+    ``nodes`` (times of single nodes), ``throughput`` and ``energy`` are not estimated.
     """
 
     device: str
@@ -81,6 +83,11 @@ class Report:
     def is_exact(self) -> bool:
         """Whether every number of the network is exact: MACs and parameters, and the memory plan."""
         return self.facts.exact and self.memory.exact
+
+    @property
+    def has_stored_widths(self) -> bool:
+        """Whether the weights are weighed at the widths that the model stores them in."""
+        return not any(note.startswith(WIDTHS_ASKED_FOR) for note in self.notes)
 
     def to_dict(self) -> dict[str, object]:
         """Plain dicts, lists, numbers and strings, as the JSON contract has them."""

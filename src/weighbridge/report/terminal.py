@@ -5,11 +5,12 @@ A page is laid out as lines of styled spans.  Without colour they are joined, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from weighbridge.report.columns import tree_lines
-from weighbridge.report.page import Headline, Page, Verdict, percent
+from weighbridge.report.page import Headline, Page, RegionLine, Verdict
 from weighbridge.report.spans import Line, Style, bar, cells, clip, in_ascii, level, pad, wrap
 
 __all__ = ["Look", "render", "text"]
@@ -47,6 +48,8 @@ def render(page: Page, look: Look) -> Iterator[Line]:
 def _lines(page: Page, look: Look) -> Iterator[Line]:
     yield from wrap(page.title, look.measure, Style.STRONG)
     yield from wrap(page.subtitle, look.measure, Style.QUIET)
+    for verdict in page.verdicts:
+        yield from wrap(verdict.brief, look.measure, _COLOURS.get(verdict.verdict, Style.WARNING), hanging=2)
     yield Line()
     yield from _headlines(page, look)
     yield Line()
@@ -111,15 +114,19 @@ def _verdict(verdict: Verdict, look: Look) -> Iterator[Line]:
     name = max((cells(region.name) for region in verdict.regions), default=0)
     for region in verdict.regions:
         colour = Style.WARNING if region.fits is None else Style.GOOD if region.fits else Style.BAD
-        part = "?" if region.fill is None else percent(region.fill)
-        fill = bar(region.fill, 12, look.unicode)
+        fill = bar(_filled(region), 12, look.unicode)
         start = f"  {pad(clip(region.name, 20), min(name, 20))} "
         lead = cells(start) + 22
         first, *others = wrap(region.sentence, look.measure - lead, Style.PLAIN)
-        yield Line((*Line.of((start, Style.STRONG), (fill, colour), (f" {pad(part, -7)}  ", colour)), *first))
+        yield Line((*Line.of((start, Style.STRONG), (fill, colour), (f" {pad(region.percent, -7)}  ", colour)), *first))
         yield from (Line((*Line.of((" " * lead, Style.PLAIN)), *other)) for other in others)
     for time in verdict.times:
         yield from wrap(time, look.measure, Style.PLAIN, indent=2, hanging=2)
     yield from wrap(verdict.conditions, look.measure, Style.QUIET, indent=2, hanging=2)
     for note in verdict.notes:
         yield from wrap(f"note: {note}", look.measure, Style.QUIET, indent=2, hanging=6)
+
+
+def _filled(region: RegionLine) -> float | None:
+    """More than full where it is certain that the memory is too small, though not by which factor."""
+    return math.inf if region.fill is None and region.fits is False else region.fill

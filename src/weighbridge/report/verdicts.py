@@ -12,7 +12,7 @@ from weighbridge.report.record import OnDevice, Report
 from weighbridge.units import exact, seconds, short
 
 if TYPE_CHECKING:
-    from weighbridge.estimates import Conditions, Latency, Region
+    from weighbridge.estimates import Conditions, Region
 
 __all__ = ["verdicts"]
 
@@ -21,19 +21,35 @@ _FITS, _DOES_NOT_FIT = "fits", "does not fit"
 
 def verdicts(report: Report) -> tuple[Verdict, ...]:
     """One verdict a device, in the order they were asked for."""
-    return tuple(_verdict(on) for on in report.on)
+    return tuple(_verdict(on, report) for on in report.on)
 
 
-def _verdict(on: OnDevice) -> Verdict:
+def _verdict(on: OnDevice, report: Report) -> Verdict:
+    from weighbridge.estimates.latency import NO_LATENCY
+
+    model = "deployed model" if report.network.graph == "deployed" else "model as written"
+    regions = tuple(_region(region, model) for region in on.fit.regions)
+    reasons = [note.removeprefix(NO_LATENCY) for note in on.notes if note.startswith(NO_LATENCY)]
+    no_floor = printable(reasons[0], 400) if reasons else "the reason was not kept"
     return Verdict(
         device=printable(on.device),
         verdict=on.fit.verdict,
+        brief=_brief(on, regions),
         sentence=_sentence(on),
-        regions=tuple(_region(region) for region in on.fit.regions),
-        times=tuple(_times(on.latency, on.conditions)),
+        regions=regions,
+        times=tuple(_times(on, no_floor)),
         conditions=_conditions(on.conditions),
-        notes=tuple(printable(note, 400) for note in on.notes),
+        notes=tuple(printable(note, 400) for note in on.notes if not note.startswith(NO_LATENCY)),
     )
+
+
+def _brief(on: OnDevice, regions: tuple[RegionLine, ...]) -> str:
+    """``board: does not fit (flash 5,817%)``: the memories that are too small, or all if none is."""
+    shown = [line for line in regions if on.fit.verdict != _DOES_NOT_FIT or line.fits is False]
+    exact_of = {printable(region.name): region.exact for region in on.fit.regions}
+    parts = [f"{line.name} {lower_bound(line.percent, exact_of[line.name])}" for line in shown]
+    of = f" ({', '.join(parts)})" if parts else ""
+    return f"{printable(on.device)}: {on.fit.verdict}{of}"
 
 
 def _sentence(on: OnDevice) -> str:
@@ -52,25 +68,37 @@ def _set_by(region: Region) -> str:
     return f" (the peak is at {printable(region.peak_node, 60)})" if region.peak_node else ""
 
 
-def _region(region: Region) -> RegionLine:
+def _region(region: Region, model: str) -> RegionLine:
     needed = "unknown" if region.needed_bytes is None else lower_bound(f"{exact(region.needed_bytes)} B", region.exact)
     reserved = f", {exact(region.reserved_bytes)} B reserved" if region.reserved_bytes else ""
-    sentence = f"{' and '.join(region.holds)}: {needed} of {exact(region.available_bytes)} B{reserved}"
+    holds = " and ".join(model if what == "weights" else what for what in region.holds)
+    sentence = f"{holds}: {needed} of {exact(region.available_bytes)} B{reserved}"
     fits = {_FITS: True, _DOES_NOT_FIT: False}.get(region.verdict)
     return RegionLine(printable(region.name), sentence, region.ratio, fits)
 
 
-def _times(latency: Latency, conditions: Conditions) -> Iterator[str]:
-    precision = conditions.precision or "this precision"
-    if latency.floor_s is None:
-        yield f"latency floor unknown: no peak rate at {precision} is known"
-    else:
-        bound = f", bound by {latency.bound}" if latency.bound else ""
-        yield f"latency floor {lower_bound(seconds(latency.floor_s), latency.exact)}{bound}: nothing on this device is faster"
+def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
+    latency = on.latency
+    compute = memory = ""
     if latency.compute_s is not None and latency.peak_ops_per_s:
-        yield f"compute {seconds(latency.compute_s)}: 2 x MACs at {short(latency.peak_ops_per_s)}OPS ({printable(latency.unit or '')})"
+        compute = f"2 x MACs at {short(latency.peak_ops_per_s)}OPS ({printable(latency.unit or '')})"
     if latency.memory_s is not None:
-        yield f"memory {seconds(latency.memory_s)}: weights, inputs and outputs moved once"
+        memory = "weights, inputs and outputs moved once"
+    if latency.floor_s is None:
+        yield f"latency floor unknown: {no_floor}"
+    else:
+        if_it_fitted, meaning = " even if it fitted", ""
+        if on.fit.verdict != _DOES_NOT_FIT:
+            if_it_fitted, meaning = "", "nothing on this device is faster"
+        floor = f"latency floor {lower_bound(seconds(latency.floor_s), latency.exact)}{if_it_fitted}"
+        if compute and not memory:
+            yield f"{floor}: {compute}{f'; {meaning}' if meaning else ''}"
+            return
+        yield f"{floor}{f', bound by {latency.bound}' if latency.bound else ''}{f': {meaning}' if meaning else ''}"
+    if compute and latency.compute_s:
+        yield f"compute {seconds(latency.compute_s)}: {compute}"
+    if memory and latency.memory_s:
+        yield f"memory {seconds(latency.memory_s)}: {memory}"
 
 
 def _conditions(conditions: Conditions) -> str:

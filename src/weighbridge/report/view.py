@@ -32,11 +32,13 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False) ->
     peak = next((index for index, node in enumerate(report.nodes) if node.name == peak_node), None)
     rows = None if all_rows else _ROWS
     shown, total = visible_entries(report.nodes, profile, peak, depth=depth, rows=rows)
-    network = report.network
     return Page(
-        title=printable(network.name),
+        title=_title(report),
         subtitle=_subtitle(report),
         headlines=headlines(report),
+        parameters_title="parameters"
+        if report.facts.deployed_parameters == report.facts.parameters
+        else "deployed params",
         rows=tuple(_row(visible, report) for visible in shown),
         total=_total(report),
         rows_note=_rows_note(report, len(shown), total),
@@ -55,6 +57,17 @@ def _rows_note(report: Report, shown: int, total: int) -> str:
     if sum(node.parameters or 0 for node in report.nodes) > report.facts.deployed_parameters:
         notes.append("parameters that several nodes share are in the row of each, and once in the total")
     return "; ".join(notes)
+
+
+def _title(report: Report) -> str:
+    """The file's name, and behind it the network's own where it says more."""
+    network = report.network
+    if network.format == "textbook":
+        return printable(network.name)
+    file = network.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    if not file or network.name in ("", file, file.partition(":")[0].rpartition(".")[0]):
+        return printable(file or network.name)
+    return f"{printable(file)} ({printable(network.name)})"
 
 
 def _subtitle(report: Report) -> str:
@@ -126,7 +139,8 @@ def _profile(report: Report, profile: Sequence[int | None], peak: int | None) ->
         known = [size for size in profile[start : start + stretch] if size is not None]
         levels.append(max(known) / top if known else None)
     node = printable(report.nodes[peak].name, 60)
-    summary = f"{decimal_bytes(top)} ({binary_bytes(top)}) at {node}, node {peak + 1:,} of {len(profile):,}"
+    size = decimal_bytes(top) if top < 1000 else f"{decimal_bytes(top)} ({binary_bytes(top)})"
+    summary = f"{size} at {node}, node {peak + 1:,} of {len(profile):,}"
     return Profile("memory over the run (live)", tuple(levels), summary)
 
 
