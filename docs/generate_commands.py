@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 __all__ = ["page"]
@@ -19,7 +20,7 @@ _TAIL = """\
 |---|---|
 | 0 | fine |
 | 1 | does not fit, with `--require-fit` |
-| 2 | bad input or usage; the message is one line on standard error: what, where, what to do |
+| 2 | bad input or usage; the message is one line on standard error (what, where, what to do); a file with several faults lists them below it |
 | 3 | not exact, with `--strict` |
 
 Progress and warnings go to standard error. With `--json -`, `--csv -` or `--markdown -` standard output has that and nothing
@@ -61,15 +62,20 @@ def _command(name: str, command: Any) -> str:
     arguments = [parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     usage = " ".join(["weighbridge", name, *arguments, *(["[OPTIONS]"] if options else [])])
-    paragraphs = [" ".join(paragraph.split()) for paragraph in command.help.split("\n\n") if "\b" not in paragraph]
+    paragraphs = [_marked(" ".join(paragraph.split())) for paragraph in command.help.split("\n\n") if "\b" not in paragraph]
     lines = [f"## weighbridge {name}", "", "```text", usage, "```", "", *"\n\n".join(paragraphs).splitlines(), ""]
     sections: dict[str, list[str]] = {}
     for option in options:
-        row = f"| {_cell(_names(option))} | {_cell(' '.join((option.help or '').split()))} |"
+        row = f"| {_cell(_names(option))} | {_cell(_marked(' '.join((option.help or '').split())))} |"
         sections.setdefault(getattr(option, "section", "Options"), []).append(row)
     for title, rows in sections.items():
         lines += [f"### {title}", "", "| option | meaning |", "|---|---|", *rows, ""]
     return "\n".join(lines)
+
+
+def _marked(text: str) -> str:
+    """The options that a text names, marked as code: a dash alone would be typeset as another sign."""
+    return re.sub(r"(?<![`\w-])--[a-z][a-z-]*\w", r"`\g<0>`", text)
 
 
 def _names(option: Any) -> str:

@@ -18,7 +18,8 @@ HEAD = """\
 `weighbridge weigh SOURCE --json -` prints one object, and nothing else on standard output. In Python the same names are
 attributes, and `Report.from_json` reads the text back. Keys are added over time, never renamed or removed; `schema` would
 say so. Unknown is `null`, and `notes` say why; it is never 0. There is no NaN and no infinity, and whole numbers are exact,
-however large.
+however large. `facts.conventions` is for figures by other conventions than ours, and `{ }` until one is asked for; none can be
+yet.
 
 This page is made from the records themselves. `[ ]` marks lists, `{ }` objects whose keys are names such as those of the
 peak's policies.
