@@ -73,7 +73,8 @@ Initialisers, `Constant` nodes in all their forms, `ConstantOfShape` nodes whose
 dense shape, and a note) are stored. An initialiser that several nodes read counts once. What one is for is told by the slots
 it reaches, directly or through nodes that depend on no input:
 
-- a weight, bias or affine slot: a *parameter*, integers too (quantised weights);
+- a weight, bias or affine slot: a *parameter*, integers too (quantised weights), but not a scalar that arithmetic takes in
+  on the way;
 - else a running statistic, scale or zero point: a *buffer*;
 - else, in an addition, a product, a concatenation or an operator without a rule: a *parameter* if it is floating point,
   or dequantised on its way there, and an initialiser of at least one dimension, or a `Constant` of more than one element;

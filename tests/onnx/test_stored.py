@@ -162,6 +162,25 @@ def test_constants_of_a_formula_are_no_parameters() -> None:
     }
 
 
+@pytest.mark.parametrize("operator", ["Mul", "Div", "Pow", "Add"])
+@pytest.mark.parametrize("origin", ["initialiser", "Constant"])
+def test_a_scalar_in_the_formula_of_a_weight_is_no_weight(operator: str, origin: str) -> None:
+    """Nor where the result is moved before it is used; a vector there is learned, and so is what is moved alone."""
+    scalar = weight("s") if origin == "initialiser" else weight("s", 1)
+    held = [] if origin == "initialiser" else [node("Constant", [], ["s"], value=scalar)]
+    nodes = [
+        *held,
+        node(operator, ["w", "s"], ["scaled"]),
+        node("Mul", ["scaled", "gain"], ["gained"]),
+        node("Transpose", ["gained"], ["turned"], perm=[1, 0]),
+        node("MatMul", ["x", "turned"], ["y"]),
+    ]
+    stored = [weight("w", 8, 8), weight("gain", 8), *([scalar] if origin == "initialiser" else [])]
+    found = load(model(graph(nodes, [X], [Y], stored)))
+    assert roles(found) == {"w": Role.PARAMETER, "gain": Role.PARAMETER, "s": Role.CONSTANT}
+    assert weigh(found).facts.weights == 8 * 8 + 8
+
+
 def test_whole_numbers_are_parameters_only_as_weights() -> None:
     nodes = [node("Gather", ["x", "i"], ["g"], axis=1), node("Add", ["g", "offset"], ["y"])]
     stored = [tensor("i", [0, 1]), tensor("offset", [[1, 2]])]

@@ -3,7 +3,8 @@
 A tensor reaches the slot that it is read through; where the reader depends on no input either (it dequantises, transposes,
 reshapes, scales the tensor once, before inference), it reaches what that node's result reaches.
 
-- Whatever reaches a weight, bias or affine slot is a *parameter*, whole numbers too: quantised weights.
+- Whatever reaches a weight, bias or affine slot is a *parameter*, whole numbers too: quantised weights.  Only a scalar
+  that arithmetic on the way takes in is part of a formula: the 0.5 in ``x @ (0.5 w)``.
 - Whatever else reaches a statistic slot (running statistics, scales, zero points) is a *buffer*.
 - In a data slot (an addition, a concatenation, an operator without a rule) a floating-point tensor is a *parameter* if it
   is an initialiser of at least one dimension, or a Constant node's with more than one element: positions, tokens, layer
@@ -19,7 +20,7 @@ from functools import cache
 from typing import Final, cast
 
 from weighbridge.graph import Node, Role, Tensor
-from weighbridge.operators.record import Op, parse_operands
+from weighbridge.operators.record import Kind, Op, parse_operands
 
 __all__ = ["assign_roles"]
 
@@ -29,6 +30,8 @@ _DATA: Final = frozenset({"data"})
 _Uses = dict[str, frozenset[str]]
 _DEQUANTISED: Final = "dequantised"
 """Beside "data": a quantised tensor that is read there as a floating-point one."""
+_COMPUTED: Final = "computed"
+"""Beside what a result reaches: the operand took part in arithmetic on the way, where a scalar is part of a formula."""
 
 
 def assign_roles(
@@ -66,6 +69,8 @@ def _collect(
             reached = frozenset[str]().union(*(uses.get(tensor, ()) for tensor in node.outputs))
             if node.operator == "dequantize" and "data" in reached:
                 reached |= {_DEQUANTISED}
+            if op.kind == Kind.ELEMENTWISE:
+                reached |= {_COMPUTED}
         for operand, tensor in node.operands:
             if tensor in static:
                 use = slots.get(operand, _DATA)
@@ -97,12 +102,11 @@ def _assign(
 
 
 def _role(tensor: Tensor, uses: frozenset[str], origin: str) -> Role:
+    is_scalar = not tensor.shape or (origin == "Constant" and tensor.elements == 1)
     if not uses.isdisjoint(_LEARNED):
-        return Role.PARAMETER
+        return Role.CONSTANT if is_scalar and _COMPUTED in uses else Role.PARAMETER
     if "statistic" in uses:
         return Role.BUFFER
     if "data" not in uses or not (tensor.dtype.is_learnable or _DEQUANTISED in uses):
         return Role.CONSTANT
-    if origin == "":
-        return Role.PARAMETER if tensor.shape else Role.CONSTANT
-    return Role.PARAMETER if origin == "Constant" and (tensor.elements or 0) > 1 else Role.CONSTANT
+    return Role.PARAMETER if origin in ("", "Constant") and not is_scalar else Role.CONSTANT
