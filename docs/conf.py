@@ -1,6 +1,10 @@
 """How the documentation is built: Markdown in, HTML out, nothing fetched."""
 
+from pathlib import Path
+
 from weighbridge import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
 
 project = "Weighbridge"
 author = "the Weighbridge contributors"
@@ -17,3 +21,27 @@ html_title = f"Weighbridge {release}"
 html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
+
+_RELEASES = "<!-- the news of each release follow -->"
+
+
+def waiting_news():
+    """The fragments in changelog.d as a section; nothing where none waits."""
+    parts = []
+    for kind in ("added", "changed", "fixed"):
+        news = [path.read_text(encoding="utf-8").strip() for path in sorted(ROOT.glob(f"changelog.d/*.{kind}.md"))]
+        if news:
+            parts.append(f"### {kind.capitalize()}\n\n" + "\n".join(f"- {one}" for one in news))
+    return "\n\n".join(["## Not released yet", *parts]) if parts else ""
+
+
+def _with_waiting_news(app, name, source):
+    """The page of changes is CHANGELOG.md with the waiting news before the releases."""
+    if name == "changes":
+        text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+        source[0] = text.replace(_RELEASES, waiting_news())
+
+
+def setup(app):
+    app.connect("source-read", _with_waiting_news)
+    app.connect("env-get-outdated", lambda *_: ["changes"])  # fragments come and go without a change to the page
