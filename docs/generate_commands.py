@@ -62,7 +62,9 @@ def _command(name: str, command: Any) -> str:
     arguments = [parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     usage = " ".join(["weighbridge", name, *arguments, *(["[OPTIONS]"] if options else [])])
-    paragraphs = [_marked(" ".join(paragraph.split())) for paragraph in command.help.split("\n\n") if "\b" not in paragraph]
+    paragraphs = [
+        _marked(" ".join(paragraph.split())) for paragraph in command.help.split("\n\n") if "\b" not in paragraph
+    ]
     lines = [f"## weighbridge {name}", "", "```text", usage, "```", "", *"\n\n".join(paragraphs).splitlines(), ""]
     sections: dict[str, list[str]] = {}
     for option in options:

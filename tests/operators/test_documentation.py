@@ -38,7 +38,7 @@ def generator():
 
 def test_the_page_is_up_to_date(generator):
     shown = (DOCS / "operators.md").read_text(encoding="utf-8")
-    assert shown == generator.page(), "run python docs/generate_operators.py"
+    assert shown == generator.page(), "run python scripts/refresh_docs.py"
 
 
 def test_every_operator_has_its_row(generator):
@@ -48,7 +48,9 @@ def test_every_operator_has_its_row(generator):
 
 
 def test_the_free_operators_are_the_reviewed_ones():
-    assert {op.name for op in OPERATORS.values() if op.is_free} == FREE
+    assert {op.name for op in OPERATORS.values() if op.is_free} == FREE, (
+        "an operator that computes nothing joins FREE above, reviewed"
+    )
 
 
 def test_every_record_says_what_it_is():
