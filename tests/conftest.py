@@ -25,6 +25,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(f"a memory address is in the names of {moving[:3]}: give the parameters ids")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests recorded as ``figures``: a worker's own output would be lost."""
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, text in report.user_properties:
+                if name == "figures":
+                    terminalreporter.write_line(f"{report.nodeid}: {text}")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that reads the shared folder must run where that folder is: skipped there, it fails."""
