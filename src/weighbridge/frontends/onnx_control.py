@@ -16,6 +16,7 @@ from weighbridge.errors import BadModel, WeighbridgeError
 from weighbridge.frontends.foreign import Foreign
 from weighbridge.frontends.onnx_attributes import attributes_of
 from weighbridge.frontends.onnx_expansion import key_of
+from weighbridge.frontends.onnx_names import plain_domain
 from weighbridge.frontends.onnx_scope import Frame, Record, Scope
 from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.graph import BRANCH, LOOP, SCAN, Body, Shape, Tensor, TensorType
@@ -64,7 +65,7 @@ def inline(capture: Capture, scope: Scope, call: Foreign, record: Record, functi
     _check_depth(scope, call)
     capture.expect(call.name, capture.expansion.nodes(key))
     given = {**attributes_of(function.attribute_proto), **call.attributes}
-    opsets = {"" if one.domain == "ai.onnx" else one.domain: one.version for one in function.opset_import}
+    opsets = {plain_domain(one.domain): one.version for one in function.opset_import}
     inner = Scope(
         scope.frame,
         {**scope.opsets, **opsets},

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from weighbridge.frontends.onnx_names import plain_domain
+
 __all__ = ["Expansion", "FunctionKey", "functions_of", "key_of"]
 
 FunctionKey = tuple[str, str, str]
@@ -42,16 +44,12 @@ class Expansion:
 
 def functions_of(protos: Iterable[Any]) -> dict[FunctionKey, Any]:
     """The local functions of a model by what calls them."""
-    return {(_plain(one.domain), one.name, _overload(one)): one for one in protos}
+    return {(plain_domain(one.domain), one.name, _overload(one)): one for one in protos}
 
 
 def key_of(node: Any) -> FunctionKey:
     """What a NodeProto calls, if it calls a function."""
-    return _plain(node.domain), node.op_type, _overload(node)
-
-
-def _plain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
+    return plain_domain(node.domain), node.op_type, _overload(node)
 
 
 def _overload(proto: Any) -> str:

@@ -14,12 +14,12 @@ from typing import Any
 
 from weighbridge.errors import BadModel
 from weighbridge.frontends import onnx_proto, onnx_wire, sniff
+from weighbridge.frontends.onnx_names import plain_domain
 from weighbridge.frontends.onnx_tensors import Value, decode, dims_of, dtype_of, is_external, unpack
 from weighbridge.graph import Shape
 
 __all__ = ["OnnxModel", "read"]
 
-_DEFAULT_DOMAINS = ("", "ai.onnx")
 _DAMAGED = "the file is damaged, or it is no ONNX model"
 _PLAIN = frozenset({1, 2, 3, 6, 7, 8})
 """Attribute types that hold no graph and no tensor: floats, integers, strings."""
@@ -110,7 +110,7 @@ def _opsets(proto: Any) -> dict[str, int]:
     """Versions by domain: the highest of several, and versions below 1 say nothing."""
     opsets: dict[str, int] = {}
     for entry in proto.opset_import:
-        domain = "" if _text(entry.domain) in _DEFAULT_DOMAINS else entry.domain
+        domain = entry.domain if plain_domain(_text(entry.domain)) else ""
         if entry.version > opsets.get(domain, 0):
             opsets[domain] = entry.version
     if not opsets:

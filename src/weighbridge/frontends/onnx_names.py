@@ -1,13 +1,18 @@
-"""The module path that a user wrote, as exporters leave it in the names and metadata of nodes."""
+"""Names in ONNX files: operator domains, and the module path that exporters leave in the names and metadata of nodes."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-__all__ = ["scope_of"]
+__all__ = ["plain_domain", "scope_of"]
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
+
+
+def plain_domain(domain: str) -> str:
+    """The domain of an operator, "" for ONNX's own, which has two names."""
+    return "" if domain == "ai.onnx" else domain
 
 
 def scope_of(name: str, metadata: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel
+from weighbridge.frontends.onnx_names import plain_domain
 from weighbridge.frontends.onnx_types import Declared
 from weighbridge.graph import Tensor
 
@@ -41,7 +42,7 @@ def records_of(protos: Iterable[Any], *, looks_inside: bool = True) -> list[Reco
         records.append(
             Record(
                 proto.name,
-                "" if domain == "ai.onnx" else domain,
+                plain_domain(domain),
                 proto.op_type,
                 tuple(proto.input),
                 tuple(proto.output),
