@@ -6,6 +6,7 @@ Front ends, network files and calculators all build through it, so a rule is app
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from .dtypes import DTYPES, DType
@@ -126,6 +127,20 @@ class Builder:
             Node(node_name, operator, tuple(operands), ids, attributes or {}, scope, origin, tuple(bodies), (), reason)
         )
         return ids
+
+    def take_back(self, start: int) -> None:
+        """Forget the nodes from position ``start`` on, their outputs and their names."""
+        for node in self.nodes[start:]:
+            self._names.discard(node.name)
+            for tensor in node.outputs:
+                del self.tensors[tensor]
+                self._types.pop(tensor, None)
+        del self.nodes[start:]
+
+    def retype(self, tensor_id: str, dtype: DType) -> None:
+        """Give a tensor another element type: that of a framework whose promotion of types is its own."""
+        self.tensors[tensor_id] = tensor = replace(self.tensors[tensor_id], dtype=dtype)
+        self._learn(tensor)
 
     def graph(self, outputs: Sequence[str]) -> Graph:
         """The finished graph."""

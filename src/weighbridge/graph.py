@@ -152,6 +152,8 @@ class Node:
 class Graph:
     """Tensors by id, nodes in an order that can be executed, and what goes in and out.
 
+    ``capture`` says how a running model was turned into this graph; "" where a file already was one.
+
     Raises ``GraphError`` when built from parts that do not fit: an operand that nothing makes or that is made later, a
     tensor made twice, a stored tensor that a node writes, a name used twice, dimensions that are negative, absurd or too many.
     """
@@ -162,6 +164,7 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    capture: str = ""
 
     def __post_init__(self) -> None:
         _verify(self)
