@@ -10,7 +10,7 @@ from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import Argument, AtenCall, Program, Ref, translate
 from weighbridge.frontends.aten_table import rule_of
 from weighbridge.frontends.foreign import Step
-from weighbridge.graph import UNKNOWN, Graph, Role, TensorType
+from weighbridge.graph import UNKNOWN, Graph, Role
 
 __all__ = ["build"]
 
@@ -35,9 +35,7 @@ def build(program: Program) -> Graph:
 def _unused(program: Program) -> Iterator[str]:
     """Says which parameters no call reads."""
     read = {tensor for call in program.calls for tensor in _refs(call.arguments.values())}
-    unread = [
-        tensor for tensor in program.tensors if tensor.role is Role.PARAMETER and tensor.id not in read
-    ]
+    unread = [tensor for tensor in program.tensors if tensor.role is Role.PARAMETER and tensor.id not in read]
     unread = [tensor for tensor in unread if tensor.id not in program.outputs]
     if unread:
         names = ", ".join(tensor.id for tensor in unread[:_MOST_NAMES])

@@ -13,9 +13,12 @@ RULES: Final[Mapping[str, Rule]] = {}
 
 
 def rule_of(op: str, overload: str) -> Rule | None:
-    """The rule of an operator such as ``"aten.max"`` in one of its forms; None where there is none."""
-    found = RULES.get(f"{op}.{overload}") or RULES.get(op)
-    if found is None and op.endswith("_"):
-        base = op[:-1]
-        found = RULES.get(f"{base}.{overload}") or RULES.get(base)
-    return found
+    """The rule of an operator such as ``"aten.max"`` in one of its forms; None where there is none.
+
+    Operators that exist only in place (``copy_``) are found under that name, too.
+    """
+    for name in (op, f"{op}_"):
+        found = RULES.get(f"{name}.{overload}") or RULES.get(name)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,210 @@
+"""PyTorch modules as graphs: what the module does is recorded while a copy of it runs, and nothing of the user's is touched."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import random
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch import nn
+
+from weighbridge.errors import BadModel, NeedsShape
+from weighbridge.frontends.aten_call import AtenCall, Program
+from weighbridge.frontends.aten_graph import build
+from weighbridge.frontends.torch_capture import Recorder
+from weighbridge.frontends.torch_copy import meta_copy, twin
+from weighbridge.frontends.torch_scope import Scopes
+from weighbridge.graph import Graph, Role
+
+__all__ = ["capture", "load_torch"]
+
+_TRACED: Final = "traced on the meta device: no value was computed, the counts hold for these input sizes"
+_RAN: Final = (
+    "ran once with values, as the module cannot run without them ({reason}): where it decides by values, "
+    "the counts hold for that input"
+)
+
+
+def load_torch(
+    model: nn.Module, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None, *, name: str = ""
+) -> Graph:
+    """The graph of a module for its inputs; ``args`` and ``kwargs`` are what ``forward`` takes, as tensors or in structures.
+
+    Raises ``BadModel`` where the module cannot be copied or run, ``NeedsShape`` where ``forward`` lacks arguments.
+    """
+    return build(capture(model, args, dict(kwargs or {}), name=name))
+
+
+def capture(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = "") -> Program:
+    """The calls that a module makes: on a copy without values, or where that cannot be, on a copy that has them."""
+    model = getattr(model, "_orig_mod", model)
+    _check_arguments(model, args, kwargs)
+    name = name or type(model).__name__
+    with _untouched():
+        try:
+            return _run(_Attempt(meta_copy, twin, _TRACED, is_meta=True), model, args, kwargs, name)
+        except _Failed as failed:
+            first = failed
+        reason = _first_line(first.error)
+        try:
+            return _run(
+                _Attempt(_real_copy, _real, _RAN.format(reason=reason), is_meta=False), model, args, kwargs, name
+            )
+        except _Failed as failed:
+            raise _explained(model, failed) from None
+
+
+class _Attempt(NamedTuple):
+    """A way to run a module: how it and its inputs are copied, and what the report says of it."""
+
+    copied: Callable[[nn.Module], nn.Module]
+    given: Callable[[torch.Tensor], torch.Tensor]
+    says: str
+    is_meta: bool
+
+
+class _Failed(Exception):
+    """A run that ended in an error of the module's: where, and with which arguments."""
+
+    def __init__(self, error: BaseException, path: str, arguments: tuple[Any, ...]) -> None:
+        super().__init__(error)
+        self.error = error
+        self.path = path
+        self.arguments = arguments
+
+
+def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str) -> Program:
+    with torch.inference_mode():
+        try:
+            copied = attempt.copied(model)
+        except Exception as error:
+            raise _Failed(error, "", ()) from None
+        scopes = Scopes(copied)
+        recorder = Recorder(scopes, is_meta=attempt.is_meta)
+        _declare(recorder, copied)
+        given = _mapped((args, kwargs), attempt.given)
+        inputs = [recorder.declare(tensor, path, Role.INPUT) for path, tensor in _named_inputs(copied, *given)]
+        try:
+            with recorder:
+                result = copied(*given[0], **given[1])
+        except Exception as error:
+            raise _Failed(error, *scopes.failing(error.__traceback__)) from None
+        outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in _tensors_in(result)))
+    calls = _without_unread(recorder.calls, outputs)
+    tensors = tuple(recorder.tensors.values())
+    return Program(name, tensors, calls, tuple(dict.fromkeys(inputs)), outputs, attempt.says)
+
+
+def _declare(recorder: Recorder, model: nn.Module) -> None:
+    for path, parameter in model.named_parameters(remove_duplicate=False):
+        recorder.declare(parameter, path, Role.PARAMETER)
+    for path, buffer in model.named_buffers(remove_duplicate=False):
+        recorder.declare(buffer, path, Role.BUFFER)
+
+
+def _without_unread(calls: list[AtenCall], outputs: tuple[str, ...]) -> tuple[AtenCall, ...]:
+    """The calls with "" for every further result that nobody reads; the first stays, so that the call does."""
+    read = set(outputs).union(*[call.types for call in calls])
+    return tuple(
+        call
+        if len(call.outputs) == 1
+        else call._replace(outputs=tuple([one if one in read else "" for one in call.outputs]))
+        for call in calls
+    )
+
+
+@contextmanager
+def _untouched() -> Iterator[None]:
+    """Random states and switches of PyTorch as they were, whatever the module does to them."""
+    python, states = random.getstate(), torch.get_rng_state()
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        torch.set_rng_state(states)
+        random.setstate(python)
+
+
+def _real_copy(model: nn.Module) -> nn.Module:
+    return copy.deepcopy(model)
+
+
+def _real(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.is_meta:
+        return torch.zeros(tensor.shape, dtype=tensor.dtype)
+    return tensor.detach().clone()
+
+
+def _mapped(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A structure of inputs with every tensor replaced."""
+    return torch.utils._pytree.tree_map_only(torch.Tensor, function, value)  # noqa: SLF001
+
+
+def _tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _tensors_in(one)
+    elif isinstance(value, list | tuple | set):
+        for one in value:
+            yield from _tensors_in(one)
+    elif hasattr(value, "__dict__") and not isinstance(value, type | nn.Module):
+        for one in vars(value).values():
+            yield from _tensors_in(one)
+
+
+def _named_inputs(
+    model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Every tensor among the inputs, named after the argument of ``forward``."""
+    names = [name for name, one in _parameters(model).items() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    positional = [(names[place] if place < len(names) else f"input{place}", value) for place, value in enumerate(args)]
+    for name, value in (*positional, *kwargs.items()):
+        for place, tensor in enumerate(_tensors_in(value)):
+            yield name if tensor is value else f"{name}.{place}", tensor
+
+
+def _parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(model.forward).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def _check_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    try:
+        signature = inspect.signature(model.forward)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        takes = ", ".join(str(one) for one in signature.parameters.values()) or "nothing"
+        what = f"forward was not given what it needs ({error})"
+        raise NeedsShape(what, where=type(model).__name__, hint=f"forward takes {takes}") from None
+
+
+def _explained(model: nn.Module, failed: _Failed) -> BadModel:
+    """The error of a run in one line: which module, what it was given, what PyTorch said."""
+    shapes = ", ".join(_shape(one) for one in failed.arguments)
+    where = failed.path or type(model).__name__
+    saw = f" when called with {shapes}" if shapes else ""
+    what = f"the module raised {type(failed.error).__name__}{saw}: {_first_line(failed.error)}"
+    return BadModel(what, where=where, hint="check the shapes and the number of the inputs")
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{'x'.join(map(str, value.shape)) or 'scalar'} {str(value.dtype).removeprefix('torch.')}"
+    return type(value).__name__
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]

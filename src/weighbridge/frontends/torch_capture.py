@@ -1,0 +1,343 @@
+"""Records what a module does while it runs: one dispatch mode, below everything that chooses between kernels.
+
+In inference mode PyTorch hands whole operators to a dispatch mode (``aten.linear``, ``aten.lstm``, attention), wherever
+they are called from and whichever kernel they would take.  An operator that our table knows is recorded and runs; one that
+it does not know and that PyTorch can take apart is taken apart; any other is recorded as it is, and stays uncounted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from weighbridge.dtypes import DTYPES, DType
+from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref
+from weighbridge.frontends.aten_table import rule_of
+from weighbridge.frontends.torch_scope import Scopes
+from weighbridge.graph import Role, TensorType
+
+__all__ = ["Recorder", "dtype_of", "type_of"]
+
+_KEY: Final = "_weighbridge_id"
+"""The attribute that carries a tensor's id: it lives exactly as long as the tensor, and the tensors are ours."""
+_MAX_REAL: Final = 65_536
+"""Elements up to which a tensor made from nothing has values, so that sizes computed from it are known."""
+_QUANTISED: Final = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "quint4x2": "uint4", "quint2x4": "uint2"}
+_NAMES: Final = {"float8_e8m0fnu": "float8_e8m0", "float4_e2m1fn_x2": "float4_e2m1", "complex32": "opaque"}
+_SCALARS: Final = frozenset({"self", "other", "exponent"})
+"""Number arguments that stand in the place of a tensor."""
+
+
+class Recorder(TorchDispatchMode):
+    """Calls and tensors of one run.  ``is_meta`` says that tensors have no values."""
+
+    def __init__(self, scopes: Scopes, *, is_meta: bool) -> None:
+        super().__init__()
+        self.calls: list[AtenCall] = []
+        self.tensors: dict[str, AtenTensor] = {}
+        self._scopes = scopes
+        self._is_meta = is_meta
+        self._inside = 0
+        self._used: Counter[str] = Counter()
+        self._operators: dict[Any, _Operator] = {}
+        self._kinds: dict[tuple[Any, ...], TensorType] = {}
+        self._stored: dict[int, str] = {}
+        self._kept: list[Any] = []
+        self._constants: dict[tuple[str, str], str] = {}
+
+    # Tensors
+
+    def unused(self, name: str) -> str:
+        """``name``, or ``name`` with the first free number behind it."""
+        self._used[name] += 1
+        count = self._used[name]
+        return name if count == 1 else self.unused(f"{name}#{count}")
+
+    def declare(self, tensor: torch.Tensor, name: str, role: Role) -> str:
+        """Make a tensor known that exists before the run, under a name of its own; returns its id."""
+        known = tensor.__dict__.get(_KEY)
+        if known is not None:
+            return str(known)
+        place = self._place(tensor)
+        found = self._stored.get(hash(place)) if place is not None and role.is_stored else None
+        if found is not None and self.tensors[found].type == self.kind(tensor):
+            setattr(tensor, _KEY, found)
+            return found
+        name = self.unused(name)
+        self.tensors[name] = AtenTensor(name, self.kind(tensor), role)
+        setattr(tensor, _KEY, name)
+        if place is not None and role.is_stored:
+            self._stored[hash(place)] = name
+            self._kept.append(tensor)
+        return name
+
+    def _place(self, tensor: torch.Tensor) -> tuple[Any, ...] | None:
+        """Where a tensor's values lie: equal for two tensors that are one storage under two names."""
+        try:
+            storage = tensor.untyped_storage()
+        except (NotImplementedError, RuntimeError):
+            return None  # sparse and wrapped tensors have none of their own
+        return storage._cdata, tensor.storage_offset(), tensor.dtype, tensor.numel()  # noqa: SLF001
+
+    def kind(self, tensor: torch.Tensor) -> TensorType:
+        """The type of a tensor; equal types are one object."""
+        key = tensor.shape, tensor.dtype
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = type_of(tensor)
+        return found
+
+    def id_of(self, tensor: torch.Tensor) -> str:
+        """The id of a tensor that a call reads; one that nobody made here is a constant of the model."""
+        known = tensor.__dict__.get(_KEY)
+        if known is not None:
+            return str(known)
+        role = Role.PARAMETER if isinstance(tensor, torch.nn.Parameter) else Role.CONSTANT
+        return self.declare(tensor, "constant", role)
+
+    def _constant(self, number: Any, dtype: str) -> Ref:
+        """A number in the place of a tensor, each once."""
+        key = repr(number), dtype
+        found = self._constants.get(key)
+        if found is None:
+            found = self._constants[key] = self.unused(f"constant.{number}")
+            self.tensors[found] = AtenTensor(found, TensorType((), DTYPES[dtype]), Role.CONSTANT)
+        return Ref(found)
+
+    # Calls
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        operator = self._operators.get(func)
+        if operator is None:
+            operator = self._operators[func] = _Operator.of(func)
+        if self._is_meta:
+            args, kwargs = self._placed(operator, args, kwargs)
+        if self._inside:
+            return func(*args, **kwargs)
+        if not operator.has_rule and operator.is_composite:
+            with self:
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        arguments, read = self._arguments(operator, args, kwargs)
+        result = func(*args, **kwargs)
+        self._record(operator, arguments, read, result)
+        return result
+
+    def _placed(
+        self, operator: _Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+        """Arguments with which an operator runs on tensors without values, whatever device the model asks for."""
+        if operator.device is not None:
+            args, kwargs = _moved(operator, args, kwargs)
+        tensors = list(_tensors((*args, *kwargs.values())))
+        if (
+            len({tensor.is_meta for tensor in tensors if tensor.dim() or tensor.is_meta}) > 1
+            and not operator.wants_values
+        ):
+            swap = {id(tensor): self._meta(tensor) for tensor in tensors if not tensor.is_meta and tensor.dim()}
+            args = _swapped(args, swap)
+            kwargs = {name: _swapped(value, swap) for name, value in kwargs.items()}
+        return args, kwargs
+
+    def _meta(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor with values as one without, under the same id."""
+        made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+        setattr(made, _KEY, self.id_of(tensor))
+        return made
+
+    def _arguments(
+        self, operator: _Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[dict[str, Argument], dict[str, TensorType]]:
+        """The arguments by name as plain values, and the types of the tensors among them."""
+        arguments: dict[str, Argument] = {}
+        read: dict[str, TensorType] = {}
+        for (name, takes_tensor), value in zip(operator.parameters, args, strict=False):
+            self._argument(name, value, takes_tensor, arguments, read)
+        for name, value in kwargs.items():
+            self._argument(name, value, operator.takes_tensor.get(name, False), arguments, read)
+        return arguments, read
+
+    def _argument(
+        self,
+        name: str,
+        value: Any,
+        takes_tensor: bool,
+        arguments: dict[str, Argument],
+        read: dict[str, TensorType],
+    ) -> None:
+        if isinstance(value, torch.Tensor):
+            found = self.id_of(value)
+            read[found] = self.kind(value)
+            arguments[name] = Ref(found)
+        elif value is None or isinstance(value, str):
+            arguments[name] = value
+        elif isinstance(value, bool | int | float | complex):
+            if takes_tensor:
+                ref = arguments[name] = self._constant(value, _number_dtype(value))
+                read[ref.id] = self.tensors[ref.id].type
+            elif not isinstance(value, complex):
+                arguments[name] = value
+        elif isinstance(value, list | tuple):
+            arguments[name] = tuple(self._element(one, read) for one in value)
+        elif isinstance(value, torch.dtype):
+            arguments[name] = dtype_of(value).name
+        elif isinstance(value, torch.ScriptObject):
+            self._packed(value, arguments, read)
+
+    def _element(self, value: Any, read: dict[str, TensorType]) -> Argument:
+        if isinstance(value, torch.Tensor):
+            found = self.id_of(value)
+            read[found] = self.kind(value)
+            return Ref(found)
+        if isinstance(value, torch.dtype):
+            return dtype_of(value).name
+        return value if isinstance(value, bool | int | float | str) else None
+
+    def _packed(self, packed: Any, arguments: dict[str, Argument], read: dict[str, TensorType]) -> None:
+        """Weights that a quantised operator holds in an object of its own: ``weight`` and ``bias``."""
+        if not packed._has_method("unpack"):  # noqa: SLF001 - how a script object is asked
+            return
+        key = f"packed.{packed.__hash__()}"
+        for name, tensor in zip(("weight", "bias"), packed.unpack(), strict=False):
+            if isinstance(tensor, torch.Tensor):
+                found = self._constants.get((key, name))
+                if found is None:
+                    path = self._scopes.current()
+                    found = self._constants[key, name] = self.unused(f"{path}.{name}" if path else name)
+                    self.tensors[found] = AtenTensor(found, self.kind(tensor), Role.PARAMETER)
+                read[found] = self.kind(tensor)
+                arguments[name] = Ref(found)
+
+    def _record(
+        self, operator: _Operator, arguments: dict[str, Argument], read: dict[str, TensorType], result: Any
+    ) -> None:
+        results = list(_tensors((result,)))
+        if not results:
+            return  # a number for Python, or nothing: no value of the network
+        scope = self._scopes.current()
+        name = (
+            scope if scope and self._scopes.is_leaf(scope) else f"{scope}.{operator.word}" if scope else operator.word
+        )
+        name = self.unused(name)
+        outputs = [name if place == 0 else f"{name}:{place}" for place in range(len(results))]
+        made = tuple(self.kind(tensor) for tensor in results)
+        self.calls.append(AtenCall(name, operator.op, operator.overload, arguments, tuple(outputs), made, read, scope))
+        for tensor, output in zip(results, outputs, strict=True):
+            setattr(tensor, _KEY, output)
+
+
+class _Operator(NamedTuple):
+    """What the schema of an operator says: the names of its arguments, and which of them stand for tensors."""
+
+    op: str
+    overload: str
+    word: str
+    parameters: tuple[tuple[str, bool], ...]
+    takes_tensor: Mapping[str, bool]
+    device: int | None
+    is_factory: bool
+    wants_values: bool
+    is_composite: bool
+    has_rule: bool
+
+    @classmethod
+    def of(cls, func: Any) -> _Operator:
+        schema = func._schema  # noqa: SLF001 - PyTorch gives no other way to a schema
+        namespace, _, name = schema.name.partition("::")
+        parameters = []
+        device, has_tensor = None, False
+        for place, argument in enumerate(schema.arguments):
+            kind = str(argument.type)
+            is_tensor = "Tensor" in kind
+            has_tensor = has_tensor or is_tensor
+            is_number = kind in ("number", "Scalar", "Optional[number]") and argument.name in _SCALARS
+            parameters.append((argument.name, kind in ("Tensor", "Optional[Tensor]") or is_number))
+            if argument.name == "device":
+                device = place
+        op = f"{namespace}.{_base(name)}"
+        return cls(
+            op=op,
+            overload=func._overloadname,  # noqa: SLF001
+            word=name.strip("_"),
+            parameters=tuple(parameters),
+            takes_tensor=dict(parameters),
+            device=device,
+            is_factory=not has_tensor,
+            wants_values=name in ("_pack_padded_sequence",),
+            is_composite=torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"),  # noqa: SLF001
+            has_rule=rule_of(op, func._overloadname) is not None,  # noqa: SLF001
+        )
+
+
+def _base(name: str) -> str:
+    """The name of the operator whose in-place form this may be: ``add`` for ``add_``, ``__and__`` as it is."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def _moved(
+    operator: _Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Arguments whose device is meta; what is made from nothing on the processor keeps its values while it is small."""
+    place = operator.device
+    if place is None:
+        return args, kwargs
+    given = args[place] if place < len(args) else kwargs.get("device")
+    if operator.is_factory:
+        if (given is None or torch.device(given).type == "cpu") and _elements(operator, args) <= _MAX_REAL:
+            return args, kwargs
+    elif given is None:
+        return args, kwargs
+    if place < len(args):
+        return (*args[:place], torch.device("meta"), *args[place + 1 :]), kwargs
+    return args, {**kwargs, "device": torch.device("meta")}
+
+
+def _elements(operator: _Operator, args: tuple[Any, ...]) -> int:
+    """About how many values an operator makes that has no tensor to start from."""
+    total = 1
+    for value in args:
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(one, int) and not isinstance(one, bool):
+                total *= max(abs(one), 1)
+    return total
+
+
+def _tensors(values: Any) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)
+
+
+def _swapped(value: Any, swap: Mapping[int, torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return swap.get(id(value), value)
+    if isinstance(value, list | tuple):
+        return type(value)(_swapped(one, swap) for one in value)
+    return value
+
+
+def _number_dtype(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "int64" if isinstance(value, int) else "float32" if isinstance(value, float) else "complex64"
+
+
+def dtype_of(dtype: torch.dtype) -> DType:
+    """Our element type for one of PyTorch's."""
+    name = str(dtype).removeprefix("torch.")
+    return DTYPES.get(_QUANTISED.get(name, _NAMES.get(name, name))) or DTYPES["opaque"]
+
+
+def type_of(tensor: torch.Tensor) -> TensorType:
+    """Sizes and element type of a tensor."""
+    return TensorType(tuple(int(size) for size in tensor.shape), dtype_of(tensor.dtype))
