@@ -4,7 +4,7 @@
 (for totals) marked by ``exact`` and listed in ``uncounted``.
 """
 
-from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
+from weighbridge.counts.facts import Activations, ConventionFacts, NetworkFacts, NodeFacts, Uncounted
 from weighbridge.counts.network import count
 
-__all__ = ["Activations", "NetworkFacts", "NodeFacts", "Uncounted", "count"]
+__all__ = ["Activations", "ConventionFacts", "NetworkFacts", "NodeFacts", "Uncounted", "count"]

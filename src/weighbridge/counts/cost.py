@@ -11,7 +11,7 @@ from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node, Tenso
 from weighbridge.operators.record import Call, Kind, Loops, Op, Work, grouped, known_total, read_all_write_all
 from weighbridge.passes.static import runs, static_tensors
 
-__all__ = ["Cost", "Values", "add_known", "cost_of"]
+__all__ = ["Cost", "Values", "add_known", "call_of", "cost_of", "reason_of"]
 
 
 class Values(NamedTuple):
@@ -92,7 +92,7 @@ def _signature(node: Node, graph: Graph) -> object:
 def _own_cost(node: Node, graph: Graph, operators: Mapping[str, Op], path: str) -> Cost:
     values = _values(node, graph, operators)
     op = operators.get(node.operator)
-    reason = _reason(node, op)
+    reason = reason_of(node, op)
     if op is None or reason:
         return _uncounted(node, values, path, reason)
     unknown = next((t for t in (*node.inputs, *node.outputs) if graph.tensors[t].shape is None), None)
@@ -106,8 +106,8 @@ def _own_cost(node: Node, graph: Graph, operators: Mapping[str, Op], path: str) 
         return _uncounted(node, values, path, error.what)
 
 
-def _reason(node: Node, op: Op | None) -> str:
-    """Why a node is not counted, as far as it says so itself."""
+def reason_of(node: Node, op: Op | None) -> str:
+    """Why a node cannot be counted, as far as it says so itself; "" where it can."""
     if node.reason or op is not None:
         return node.reason
     return (
@@ -139,7 +139,7 @@ def _values(node: Node, graph: Graph, operators: Mapping[str, Op]) -> Values:
 
 def _known_cost(node: Node, op: Op, graph: Graph, operators: Mapping[str, Op], values: Values) -> Cost:
     """The rules' answers, where all shapes are known."""
-    call = _call(node, graph)
+    call = call_of(node, graph)
     loops = () if op.loops is None else op.loops(call)
     macs = sum(one.macs for one in loops)
     work, exact = Work(macs), True
@@ -158,7 +158,8 @@ def _read_once(node: Node, graph: Graph) -> int | None:
     return known_total(graph.tensors[tensor].bytes for tensor in dict.fromkeys(node.inputs))
 
 
-def _call(node: Node, graph: Graph) -> Call:
+def call_of(node: Node, graph: Graph) -> Call:
+    """What the rules see of a node.  Raises ``GraphError`` where the shape of an operand or a result is unknown."""
     operands = grouped((name, _type(graph, tensor)) for name, tensor in node.operands)
     return Call(operands, node.attributes, tuple(_type(graph, tensor) for tensor in node.outputs))
 

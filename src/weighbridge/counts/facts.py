@@ -12,7 +12,7 @@ from typing import NamedTuple
 from weighbridge.graph import Shape
 from weighbridge.operators.record import Loops, Work
 
-__all__ = ["Activations", "NetworkFacts", "NodeFacts", "Uncounted"]
+__all__ = ["Activations", "ConventionFacts", "NetworkFacts", "NodeFacts", "Uncounted"]
 
 
 class Uncounted(NamedTuple):
@@ -35,6 +35,21 @@ class Activations(NamedTuple):
     total: int | None
     total_bytes: int | None
     peak: Mapping[str, int | None] = MappingProxyType({})
+
+
+class ConventionFacts(NamedTuple):
+    """The figures of a network by a convention that is not ours; docs/conventions.md says what each counts.
+
+    Unless ``exact`` they are lower bounds, and ``uncounted`` names the nodes that the convention has no rule for.  Bytes
+    are None where an element type has no size.
+    """
+
+    macs: int
+    activations: int
+    parameters: int
+    weight_bytes: int | None
+    exact: bool
+    uncounted: tuple[Uncounted, ...]
 
 
 class NodeFacts(NamedTuple):
@@ -77,7 +92,8 @@ class NetworkFacts(NamedTuple):
     graph: ``deployed_parameters``, ``deployed_bytes`` (all that it stores), ``macs``, ``flops`` = ``ops`` = 2 x ``macs``,
     ``work``, ``activations`` and ``nodes``.
     Unless ``exact`` MACs and parameters are lower bounds and ``uncounted`` says what they miss; unless ``work_exact`` the same
-    holds for the rest of ``work``.  Bytes are None where an element type has no size (strings).
+    holds for the rest of ``work``.  Bytes are None where an element type has no size (strings).  ``conventions`` are the
+    figures by other conventions, as far as they were asked for.
     """
 
     parameters: int
@@ -98,5 +114,5 @@ class NetworkFacts(NamedTuple):
     work_exact: bool
     uncounted: tuple[Uncounted, ...]
     nodes: tuple[NodeFacts, ...]
-    conventions: Mapping[str, Mapping[str, int | None]] = MappingProxyType({})
+    conventions: Mapping[str, ConventionFacts] = MappingProxyType({})
     notes: tuple[str, ...] = ()
