@@ -6,10 +6,31 @@ from collections.abc import Mapping
 from typing import Final
 
 from weighbridge.frontends.aten_call import Rule
+from weighbridge.frontends.aten_table_attention import RULES_ATTENTION
+from weighbridge.frontends.aten_table_contractions import RULES_CONTRACTIONS
+from weighbridge.frontends.aten_table_embedding import RULES_EMBEDDING
+from weighbridge.frontends.aten_table_layers import RULES_LAYERS
+from weighbridge.frontends.aten_table_quantised import RULES_QUANTISED
+from weighbridge.frontends.aten_table_recurrent import RULES_RECURRENT
+from weighbridge.frontends.aten_table_shapes import RULES_SHAPES
+from weighbridge.frontends.aten_table_spectral import RULES_SPECTRAL
+from weighbridge.frontends.aten_table_values import RULES_VALUES
+from weighbridge.frontends.aten_table_vision import RULES_VISION
 
 __all__ = ["RULES", "rule_of"]
 
-RULES: Final[Mapping[str, Rule]] = {}
+RULES: Final[Mapping[str, Rule]] = {
+    **RULES_ATTENTION,
+    **RULES_CONTRACTIONS,
+    **RULES_EMBEDDING,
+    **RULES_LAYERS,
+    **RULES_QUANTISED,
+    **RULES_RECURRENT,
+    **RULES_SHAPES,
+    **RULES_SPECTRAL,
+    **RULES_VALUES,
+    **RULES_VISION,
+}
 
 
 def rule_of(op: str, overload: str) -> Rule | None:
