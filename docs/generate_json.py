@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -18,8 +19,8 @@ HEAD = """\
 `weighbridge weigh SOURCE --json -` prints one object, and nothing else on standard output. In Python the same names are
 attributes, and `Report.from_json` reads the text back. Keys are added over time, never renamed or removed; `schema` would
 say so. Unknown is `null`, and `notes` say why; it is never 0. There is no NaN and no infinity, and whole numbers are exact,
-however large. `facts.conventions` is for figures by other conventions than ours, and `{ }` until one is asked for; none can be
-yet.
+however large. `facts.conventions` has the figures by other conventions than ours that were asked for (`--convention fvcore`),
+by name, and is `{ }` without one.
 
 This page is made from the records themselves. `[ ]` marks lists, `{ }` objects whose keys are names such as those of the
 peak's policies.
@@ -64,7 +65,7 @@ def collect(record: type, path: str, records: dict[type, list[str]]) -> None:
 def inner_records(hint: Any) -> list[tuple[type, str]]:
     if hasattr(hint, "_fields"):
         return [(hint, "")]
-    suffix = "[ ]" if get_origin(hint) is tuple else ""
+    suffix = {tuple: "[ ]", Mapping: "{ }"}.get(get_origin(hint), "")
     return [(record, suffix + rest) for argument in get_args(hint) for record, rest in inner_records(argument)]
 
 

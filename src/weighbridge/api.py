@@ -12,7 +12,7 @@ from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
 
 if TYPE_CHECKING:
-    from weighbridge.counts import NetworkFacts
+    from weighbridge.counts import ConventionFacts, NetworkFacts
     from weighbridge.devices.device import Device
     from weighbridge.estimates import Estimate
     from weighbridge.memory import MemoryPlan
@@ -79,6 +79,7 @@ def weigh(
     activation_bits: int | None = None,
     precision: str | None = None,
     as_written: bool = False,
+    convention: str | Iterable[str] = (),
 ) -> Report:
     """Everything that is known about a network, and a verdict for each device in ``on`` (names, device files, ``Device``).
 
@@ -86,13 +87,15 @@ def weigh(
     weights, a mapping from targets (``first``, ``last``, ``rest``, a name, a pattern) to widths, or a list such as
     ``["first=8", "rest=4"]``; ``activation_bits`` that of activations.  ``precision`` ("int8", "fp16") is both, and the
     precision of the devices' peak rates; the bit options override it.  ``as_written`` keeps every node instead of folding
-    and fusing what a runtime does.
+    and fusing what a runtime does.  ``convention`` names other counters' conventions (``"fvcore"``), whose figures then stand
+    beside ours in ``facts.conventions``.
 
-    Raises what ``load`` does, and ``BadSpec`` for a device, precision, width or target that does not exist.
+    Raises what ``load`` does, and ``BadSpec`` for a device, precision, width, target or convention that does not exist.
     """
     sizes = _sizes(batch, sequence, dims, inputs)
     devices = _devices(on)  # whatever the user may have misspelt is looked at before the work begins
     rules, precision = _rules(weight_bits, activation_bits, precision)
+    conventions = _conventions(convention)
     if isinstance(source, Graph):
         if sizes.are_given:
             raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
@@ -100,7 +103,7 @@ def weigh(
     else:
         origin = _path(source)
         graph, kind = _read(origin, sizes)
-    return _report(graph, kind, origin, _Choices(devices, rules, precision, batch, as_written))
+    return _report(graph, kind, origin, _Choices(devices, rules, precision, batch, as_written, conventions))
 
 
 def _path(source: object) -> str:
@@ -151,6 +154,7 @@ class _Choices(NamedTuple):
     precision: str | None
     batch: int | None
     as_written: bool
+    conventions: tuple[str, ...] = ()
 
 
 def _devices(on: Source | Device | Iterable[Source | Device]) -> tuple[Device, ...]:
@@ -169,6 +173,16 @@ def _devices(on: Source | Device | Iterable[Source | Device]) -> tuple[Device, .
             )
         found.append(device if isinstance(device, Device) else find(os.fspath(device)))
     return tuple(found)
+
+
+def _conventions(convention: str | Iterable[str]) -> tuple[str, ...]:
+    """The names of the conventions that are asked for, each once."""
+    if isinstance(convention, (tuple, list)) and not convention:
+        return ()
+    from weighbridge.counts.conventions import convention_named
+
+    wanted = (convention,) if isinstance(convention, str) or not isinstance(convention, Iterable) else convention
+    return tuple(dict.fromkeys(convention_named(name) for name in wanted))
 
 
 def _rules(
@@ -289,6 +303,7 @@ def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
     deployed = held if choices.as_written else deploy(held)
     memory = plan(deployed)
     facts = count(held, deployed, peak_elements=memory.peak_elements)
+    facts = facts._replace(conventions=_by_conventions(held, choices.conventions))
     estimates = _estimates(deployed, facts, memory, choices)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
     notes = [*graph.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules)]
@@ -308,6 +323,14 @@ def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
         on=tuple(_on_device(one) for one in estimates),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _by_conventions(held: Graph, names: Sequence[str]) -> Mapping[str, ConventionFacts]:
+    if not names:
+        return {}
+    from weighbridge.counts.conventions import CONVENTIONS, by_convention
+
+    return {name: by_convention(held, CONVENTIONS[name]) for name in names}
 
 
 def _width_notes(rules: BitRules | None) -> tuple[str, ...]:

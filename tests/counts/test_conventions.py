@@ -155,5 +155,5 @@ def test_every_rule_is_for_an_operator_of_the_table() -> None:
 
 def test_a_convention_that_there_is_none_of_is_refused_by_name() -> None:
     assert convention_named("fvcore") == "fvcore"
-    with pytest.raises(BadSpec, match=r"there is no convention 'thop'.*there are fvcore"):
+    with pytest.raises(BadSpec, match=r"there is no convention 'thop'.*the conventions are fvcore"):
         convention_named("thop")

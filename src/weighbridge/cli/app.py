@@ -174,6 +174,14 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
 @_option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
 @_option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
 @_option(
+    _COSTS,
+    "--convention",
+    "conventions",
+    multiple=True,
+    metavar="NAME",
+    help="Show the figures of another counter's convention beside ours: fvcore. Repeatable.",
+)
+@_option(
     _OUTPUT, "--json", **_TO_OUTPUT, help="Write the report as JSON; - or no name behind it is the standard output."
 )
 @_option(_OUTPUT, "--csv", **_TO_OUTPUT, help="Write a row for every node as CSV.")

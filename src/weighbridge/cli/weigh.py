@@ -33,6 +33,7 @@ class Request(NamedTuple):
     activation_bits: int | None = None
     precision: str | None = None
     as_written: bool = False
+    conventions: Sequence[str] = ()
     json: str | None = None
     csv: str | None = None
     markdown: str | None = None
@@ -63,6 +64,7 @@ def carry_out(request: Request) -> int:
         activation_bits=request.activation_bits,
         precision=request.precision,
         as_written=request.as_written,
+        convention=request.conventions,
     )
     failures = _write_all(report, targets, request)
     if failures:

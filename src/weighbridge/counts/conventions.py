@@ -35,12 +35,12 @@ class Convention(NamedTuple):
     activations: Mapping[str, Rule]
 
 
-def convention_named(name: str, conventions: Mapping[str, Convention] | None = None) -> str:
-    """``name`` as the registry has it.  Raises ``BadSpec`` where it has none."""
-    known = CONVENTIONS if conventions is None else conventions
-    if name in known:
+def convention_named(name: object) -> str:
+    """``name`` if it is that of a convention.  Raises ``BadSpec`` if not."""
+    if isinstance(name, str) and name in CONVENTIONS:
         return name
-    raise BadSpec(f"there is no convention {name!r}", where="convention", hint=f"there are {', '.join(known)}")
+    hint = f"the conventions are {', '.join(CONVENTIONS)}"
+    raise BadSpec(f"there is no convention {name!r}", where="convention", hint=hint)
 
 
 def by_convention(graph: Graph, convention: Convention, operators: Mapping[str, Op] = OPERATORS) -> ConventionFacts:
@@ -142,7 +142,8 @@ def _sampled(op: Op, call: Call) -> int:
 # sees where the fusion is off, as it was for the tables that timm publishes.
 _FVCORE: Final = Convention(
     "as fvcore counts a run of the module: contractions, attention as its two products, 2 a value of batch norm, 5 of "
-    "layer, group and instance norm (4 without a scale), 1 a value read by adaptive average pooling, 1 or 4 a resized one",
+    "layer, group and instance norm (4 without a scale), 1 a value read by adaptive average pooling, 1 or 4 a resized one, "
+    "4 a sampled one",
     macs={
         **dict.fromkeys(("conv", "conv_transpose", "linear", "matmul", "einsum", "attention"), _products),
         "batch_norm": _batch_normalised,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from weighbridge.counts import NetworkFacts
+from weighbridge.counts import NetworkFacts, Uncounted
 from weighbridge.errors import printable
 from weighbridge.report.page import Headline, Quantity
 from weighbridge.report.record import Report
@@ -31,9 +31,13 @@ def lower_bound(text: str, is_exact: bool) -> str:
 
 def missing(facts: NetworkFacts) -> str:
     """``2 nodes not counted: aten.foo x2``, or "" where nothing is missing."""
-    if not facts.uncounted:
+    return _not_counted(facts.uncounted)
+
+
+def _not_counted(uncounted: Iterable[Uncounted]) -> str:
+    by_operator = Counter(printable(item.operator, 40) for item in uncounted)
+    if not by_operator:
         return ""
-    by_operator = Counter(printable(item.operator, 40) for item in facts.uncounted)
     named = ", ".join(f"{operator} x{count:,}" for operator, count in by_operator.most_common(4))
     more = f" and {len(by_operator) - 4:,} other operators" if len(by_operator) > 4 else ""
     count = sum(by_operator.values())
@@ -41,8 +45,14 @@ def missing(facts: NetworkFacts) -> str:
 
 
 def headlines(report: Report) -> tuple[Headline, ...]:
-    """Size, computation, activations, then a peak for every memory policy that the plan has."""
-    return (*_sizes(report), *_computation(report), *_activations(report.facts), *_peaks(report))
+    """Size, computation, activations, a peak for every memory policy that the plan has, figures by other conventions."""
+    return (
+        *_sizes(report),
+        *_computation(report),
+        *_activations(report.facts),
+        *_peaks(report),
+        *_by_conventions(report.facts),
+    )
 
 
 def _count(label: str, value: int, convention: str, is_exact: bool = True) -> Headline:
@@ -118,3 +128,21 @@ def _peaks(report: Report) -> Iterator[Headline]:
         where = " ".join(part for part in (values, at) if part)
         rule = POLICIES.get(policy, "")
         yield _bytes(f"peak, {policy}", value, "; alive: ".join(part for part in (where, rule) if part))
+
+
+def _by_conventions(facts: NetworkFacts) -> Iterator[Headline]:
+    """A line for the MACs and one for the activations, named after the convention, which the first of them defines."""
+    from weighbridge.counts.conventions import CONVENTIONS
+
+    for name, found in facts.conventions.items():
+        convention, shown = CONVENTIONS.get(name), printable(name, 20)
+        sentence = "a convention that this version does not know" if convention is None else convention.sentence
+        without = f"{_not_counted(found.uncounted)}; " if found.uncounted else ""
+        parameters = f"{exact(found.parameters)} parameters, {_size(found.weight_bytes)}"
+        yield _count(f"MACs, {shown}", found.macs, f"{without}{sentence}", found.exact)
+        results = "results of convolutions, linear layers and matrix products, attention scores included"
+        yield _count(f"activations, {shown}", found.activations, f"{results}; {parameters}", found.exact)
+
+
+def _size(size: int | None) -> str:
+    return "of unknown size" if size is None else f"{exact(size)} B"
