@@ -7,7 +7,7 @@ Nothing here needs PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import Step, whole_numbers
 from weighbridge.graph import Attribute, Role, TensorType
 
-__all__ = ["Argument", "As", "AtenCall", "AtenTensor", "Program", "Ref", "Rule", "translate"]
+__all__ = ["Argument", "As", "AtenCall", "AtenTensor", "Program", "Ref", "Rule", "refs", "translate"]
 
 
 class Ref(NamedTuple):
@@ -26,6 +26,15 @@ class Ref(NamedTuple):
 
 Argument = Ref | bool | int | float | str | None | tuple["Argument", ...]
 """What a call was given: tensors as ``Ref``, element types by our names, lists as tuples; devices and layouts are left out."""
+
+
+def refs(arguments: Iterable[Argument]) -> Iterator[str]:
+    """The ids of all tensors among arguments, in order."""
+    for argument in arguments:
+        if isinstance(argument, Ref):
+            yield argument.id
+        elif isinstance(argument, tuple):
+            yield from refs(argument)
 
 
 class AtenTensor(NamedTuple):

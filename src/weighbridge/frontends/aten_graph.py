@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from weighbridge.builder import Builder
 from weighbridge.errors import GraphError
-from weighbridge.frontends.aten_call import Argument, AtenCall, Program, Ref, translate
+from weighbridge.frontends.aten_call import AtenCall, Program, refs, translate
 from weighbridge.frontends.aten_table import rule_of
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import UNKNOWN, Graph, Role
@@ -34,7 +34,7 @@ def build(program: Program) -> Graph:
 
 def _unused(program: Program) -> Iterator[str]:
     """Says which parameters no call reads."""
-    read = {tensor for call in program.calls for tensor in _refs(call.arguments.values())}
+    read = {tensor for call in program.calls for tensor in refs(call.arguments.values())}
     unread = [tensor for tensor in program.tensors if tensor.role is Role.PARAMETER and tensor.id not in read]
     unread = [tensor for tensor in unread if tensor.id not in program.outputs]
     if unread:
@@ -75,7 +75,7 @@ class _Translation:
             self._unknown(call, error.what)
 
     def _alias(self, call: AtenCall) -> None:
-        first = next(_refs(call.arguments.values()), None)
+        first = next(refs(call.arguments.values()), None)
         if first is None:
             raise GraphError(f"{call.op} has no operand that its result could be", where=call.name)
         for tensor in call.outputs:
@@ -112,7 +112,7 @@ class _Translation:
                 self.builder.retype(tensor, made.dtype)
 
     def _unknown(self, call: AtenCall, reason: str) -> None:
-        operands = dict.fromkeys(map(self.found, _refs(call.arguments.values())))
+        operands = dict.fromkeys(map(self.found, refs(call.arguments.values())))
         self.builder.opaque(
             UNKNOWN,
             [("inputs", tensor) for tensor in operands],
@@ -123,15 +123,6 @@ class _Translation:
             origin=call.op,
             reason=reason,
         )
-
-
-def _refs(arguments: Iterable[Argument]) -> Iterator[str]:
-    """The ids of all tensors among arguments, in order."""
-    for argument in arguments:
-        if isinstance(argument, Ref):
-            yield argument.id
-        elif isinstance(argument, tuple):
-            yield from _refs(argument)
 
 
 def _text(shape: tuple[int, ...] | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from weighbridge.frontends.aten_call import Rule
+from weighbridge.frontends.aten_call import As, Rule
 from weighbridge.frontends.aten_table_attention import RULES_ATTENTION
 from weighbridge.frontends.aten_table_contractions import RULES_CONTRACTIONS
 from weighbridge.frontends.aten_table_embedding import RULES_EMBEDDING
@@ -20,6 +20,7 @@ from weighbridge.frontends.aten_table_vision import RULES_VISION
 __all__ = ["RULES", "rule_of"]
 
 RULES: Final[Mapping[str, Rule]] = {
+    "weighbridge.updated": As("updated", "x=x *parts=parts"),
     **RULES_ATTENTION,
     **RULES_CONTRACTIONS,
     **RULES_EMBEDDING,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from weighbridge.errors import BadModel, NeedsShape
 from weighbridge.frontends.aten_call import AtenCall, Program
@@ -27,6 +28,8 @@ _RAN: Final = (
     "ran once with values, as the module cannot run without them ({reason}): where it decides by values, "
     "the counts hold for that input"
 )
+_DEPTH: Final = 8
+"""How deep results are looked into: deeper than any structure of outputs, and an object may hold itself."""
 
 
 def load_torch(
@@ -91,6 +94,7 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
         try:
             with recorder:
                 result = copied(*given[0], **given[1])
+            _declare(recorder, copied)  # again, for what was made while it ran: lazy parameters
         except Exception as error:
             raise _Failed(error, *scopes.failing(error.__traceback__)) from None
         outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in _tensors_in(result)))
@@ -100,10 +104,10 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
 
 
 def _declare(recorder: Recorder, model: nn.Module) -> None:
-    for path, parameter in model.named_parameters(remove_duplicate=False):
-        recorder.declare(parameter, path, Role.PARAMETER)
-    for path, buffer in model.named_buffers(remove_duplicate=False):
-        recorder.declare(buffer, path, Role.BUFFER)
+    for named, role in ((model.named_parameters, Role.PARAMETER), (model.named_buffers, Role.BUFFER)):
+        for path, tensor in named(remove_duplicate=False):
+            if not is_lazy(tensor):
+                recorder.declare(tensor, path, role)
 
 
 def _without_unread(calls: list[AtenCall], outputs: tuple[str, ...]) -> tuple[AtenCall, ...]:
@@ -146,18 +150,21 @@ def _mapped(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any
     return torch.utils._pytree.tree_map_only(torch.Tensor, function, value)  # noqa: SLF001
 
 
-def _tensors_in(value: Any) -> Iterator[torch.Tensor]:
+def _tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
+    """The tensors in a structure of inputs or results, also in objects such as a cache of keys and values."""
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _tensors_in(one)
+        return
+    if depth > _DEPTH or isinstance(value, str | bytes | type | nn.Module):
+        return
+    if isinstance(value, Mapping):
+        inner: Iterable[Any] = value.values()
     elif isinstance(value, list | tuple | set):
-        for one in value:
-            yield from _tensors_in(one)
-    elif hasattr(value, "__dict__") and not isinstance(value, type | nn.Module):
-        for one in vars(value).values():
-            yield from _tensors_in(one)
+        inner = value
+    else:
+        inner = getattr(value, "__dict__", {}).values()
+    for one in inner:
+        yield from _tensors_in(one, depth + 1)
 
 
 def _named_inputs(

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from weighbridge.dtypes import DTYPES, DType
-from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref
-from weighbridge.frontends.aten_table import rule_of
+from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref, refs
+from weighbridge.frontends.torch_aliases import Aliases, storage_of
+from weighbridge.frontends.torch_operator import Operator, moved
 from weighbridge.frontends.torch_scope import Scopes
 from weighbridge.graph import Role, TensorType
 
@@ -24,12 +25,8 @@ __all__ = ["Recorder", "dtype_of", "type_of"]
 
 _KEY: Final = "_weighbridge_id"
 """The attribute that carries a tensor's id: it lives exactly as long as the tensor, and the tensors are ours."""
-_MAX_REAL: Final = 65_536
-"""Elements up to which a tensor made from nothing has values, so that sizes computed from it are known."""
 _QUANTISED: Final = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "quint4x2": "uint4", "quint2x4": "uint2"}
 _NAMES: Final = {"float8_e8m0fnu": "float8_e8m0", "float4_e2m1fn_x2": "float4_e2m1", "complex32": "opaque"}
-_SCALARS: Final = frozenset({"self", "other", "exponent"})
-"""Number arguments that stand in the place of a tensor."""
 
 
 class Recorder(TorchDispatchMode):
@@ -43,10 +40,12 @@ class Recorder(TorchDispatchMode):
         self._is_meta = is_meta
         self._inside = 0
         self._used: Counter[str] = Counter()
-        self._operators: dict[Any, _Operator] = {}
+        self._operators: dict[Any, Operator] = {}
         self._kinds: dict[tuple[Any, ...], TensorType] = {}
-        self._stored: dict[int, str] = {}
+        self._types: dict[str, TensorType] = {}
+        self._stored: dict[Any, str] = {}
         self._kept: list[Any] = []
+        self._aliases = Aliases()
         self._constants: dict[tuple[str, str], str] = {}
 
     # Tensors
@@ -62,26 +61,22 @@ class Recorder(TorchDispatchMode):
         known = tensor.__dict__.get(_KEY)
         if known is not None:
             return str(known)
-        place = self._place(tensor)
-        found = self._stored.get(hash(place)) if place is not None and role.is_stored else None
-        if found is not None and self.tensors[found].type == self.kind(tensor):
-            setattr(tensor, _KEY, found)
-            return found
-        name = self.unused(name)
-        self.tensors[name] = AtenTensor(name, self.kind(tensor), role)
-        setattr(tensor, _KEY, name)
-        if place is not None and role.is_stored:
-            self._stored[hash(place)] = name
-            self._kept.append(tensor)
-        return name
+        kind, storage = self.kind(tensor), storage_of(tensor)
+        place = (storage, tensor.storage_offset(), kind) if storage is not None and role.is_stored else None
+        found = self._stored.get(place)
+        if found is None:
+            found = self.unused(name)
+            self.tensors[found] = AtenTensor(found, kind, role)
+            if place is not None:
+                self._stored[place] = found
+                self._kept.append(tensor)
+        self._label(tensor, found)
+        return found
 
-    def _place(self, tensor: torch.Tensor) -> tuple[Any, ...] | None:
-        """Where a tensor's values lie: equal for two tensors that are one storage under two names."""
-        try:
-            storage = tensor.untyped_storage()
-        except (NotImplementedError, RuntimeError):
-            return None  # sparse and wrapped tensors have none of their own
-        return storage._cdata, tensor.storage_offset(), tensor.dtype, tensor.numel()  # noqa: SLF001
+    def _label(self, tensor: torch.Tensor, name: str) -> None:
+        setattr(tensor, _KEY, name)
+        self._types[name] = self.kind(tensor)
+        self._aliases.label(tensor, name)
 
     def kind(self, tensor: torch.Tensor) -> TensorType:
         """The type of a tensor; equal types are one object."""
@@ -94,10 +89,29 @@ class Recorder(TorchDispatchMode):
     def id_of(self, tensor: torch.Tensor) -> str:
         """The id of a tensor that a call reads; one that nobody made here is a constant of the model."""
         known = tensor.__dict__.get(_KEY)
-        if known is not None:
-            return str(known)
-        role = Role.PARAMETER if isinstance(tensor, torch.nn.Parameter) else Role.CONSTANT
-        return self.declare(tensor, "constant", role)
+        if known is None:
+            return self._found(tensor)
+        parts = self._aliases.written(tensor)
+        if parts:
+            return self._synthetic("weighbridge.updated", tensor, {"x": Ref(known), "parts": tuple(map(Ref, parts))})
+        return str(known)
+
+    def _found(self, tensor: torch.Tensor) -> str:
+        """The id of a tensor object that is new here: ``.data`` of one that is known, or something from outside."""
+        owner = self._aliases.owner(tensor)
+        if owner is not None and owner not in self.tensors:
+            sizes = tuple(map(int, tensor.shape))
+            return self._synthetic("aten.view", tensor, {"self": Ref(owner), "size": sizes})
+        name, role = "constant", Role.CONSTANT
+        if isinstance(tensor, torch.nn.Parameter):
+            name, role = self._scopes.parameter(tensor) or "parameter", Role.PARAMETER
+        return self.declare(tensor, name, role)
+
+    def _synthetic(self, op: str, tensor: torch.Tensor, arguments: dict[str, Argument]) -> str:
+        """Record what no operator did: a new id for a tensor whose values another operator made or changed."""
+        read = {tensor_id: self._types[tensor_id] for tensor_id in refs(arguments.values())}
+        self._add(op, "default", op.rpartition(".")[2], arguments, read, [tensor])
+        return str(tensor.__dict__[_KEY])
 
     def _constant(self, number: Any, dtype: str) -> Ref:
         """A number in the place of a tensor, each once."""
@@ -116,7 +130,7 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         operator = self._operators.get(func)
         if operator is None:
-            operator = self._operators[func] = _Operator.of(func)
+            operator = self._operators[func] = Operator.of(func)
         if self._is_meta:
             args, kwargs = self._placed(operator, args, kwargs)
         if self._inside:
@@ -132,11 +146,11 @@ class Recorder(TorchDispatchMode):
         return result
 
     def _placed(
-        self, operator: _Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         """Arguments with which an operator runs on tensors without values, whatever device the model asks for."""
         if operator.device is not None:
-            args, kwargs = _moved(operator, args, kwargs)
+            args, kwargs = moved(operator, args, kwargs)
         tensors = list(_tensors((*args, *kwargs.values())))
         if (
             len({tensor.is_meta for tensor in tensors if tensor.dim() or tensor.is_meta}) > 1
@@ -154,7 +168,7 @@ class Recorder(TorchDispatchMode):
         return made
 
     def _arguments(
-        self, operator: _Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[dict[str, Argument], dict[str, TensorType]]:
         """The arguments by name as plain values, and the types of the tensors among them."""
         arguments: dict[str, Argument] = {}
@@ -217,97 +231,32 @@ class Recorder(TorchDispatchMode):
                 arguments[name] = Ref(found)
 
     def _record(
-        self, operator: _Operator, arguments: dict[str, Argument], read: dict[str, TensorType], result: Any
+        self, operator: Operator, arguments: dict[str, Argument], read: dict[str, TensorType], result: Any
     ) -> None:
         results = list(_tensors((result,)))
         if not results:
             return  # a number for Python, or nothing: no value of the network
+        self._add(operator.op, operator.overload, operator.word, arguments, read, results, operator.writes)
+
+    def _add(
+        self,
+        op: str,
+        overload: str,
+        word: str,
+        arguments: dict[str, Argument],
+        read: dict[str, TensorType],
+        results: list[torch.Tensor],
+        writes: tuple[str, ...] = (),
+    ) -> None:
         scope = self._scopes.current()
-        name = (
-            scope if scope and self._scopes.is_leaf(scope) else f"{scope}.{operator.word}" if scope else operator.word
-        )
-        name = self.unused(name)
-        outputs = [name if place == 0 else f"{name}:{place}" for place in range(len(results))]
-        made = tuple(self.kind(tensor) for tensor in results)
-        self.calls.append(AtenCall(name, operator.op, operator.overload, arguments, tuple(outputs), made, read, scope))
+        name = self.unused(scope if scope and self._scopes.is_leaf(scope) else f"{scope}.{word}" if scope else word)
+        outputs = tuple([name if place == 0 else f"{name}:{place}" for place in range(len(results))])
+        made = tuple([self.kind(tensor) for tensor in results])
+        self.calls.append(AtenCall(name, op, overload, arguments, outputs, made, read, scope))
         for tensor, output in zip(results, outputs, strict=True):
-            setattr(tensor, _KEY, output)
-
-
-class _Operator(NamedTuple):
-    """What the schema of an operator says: the names of its arguments, and which of them stand for tensors."""
-
-    op: str
-    overload: str
-    word: str
-    parameters: tuple[tuple[str, bool], ...]
-    takes_tensor: Mapping[str, bool]
-    device: int | None
-    is_factory: bool
-    wants_values: bool
-    is_composite: bool
-    has_rule: bool
-
-    @classmethod
-    def of(cls, func: Any) -> _Operator:
-        schema = func._schema  # noqa: SLF001 - PyTorch gives no other way to a schema
-        namespace, _, name = schema.name.partition("::")
-        parameters = []
-        device, has_tensor = None, False
-        for place, argument in enumerate(schema.arguments):
-            kind = str(argument.type)
-            is_tensor = "Tensor" in kind
-            has_tensor = has_tensor or is_tensor
-            is_number = kind in ("number", "Scalar", "Optional[number]") and argument.name in _SCALARS
-            parameters.append((argument.name, kind in ("Tensor", "Optional[Tensor]") or is_number))
-            if argument.name == "device":
-                device = place
-        op = f"{namespace}.{_base(name)}"
-        return cls(
-            op=op,
-            overload=func._overloadname,  # noqa: SLF001
-            word=name.strip("_"),
-            parameters=tuple(parameters),
-            takes_tensor=dict(parameters),
-            device=device,
-            is_factory=not has_tensor,
-            wants_values=name in ("_pack_padded_sequence",),
-            is_composite=torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"),  # noqa: SLF001
-            has_rule=rule_of(op, func._overloadname) is not None,  # noqa: SLF001
-        )
-
-
-def _base(name: str) -> str:
-    """The name of the operator whose in-place form this may be: ``add`` for ``add_``, ``__and__`` as it is."""
-    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
-
-
-def _moved(
-    operator: _Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-    """Arguments whose device is meta; what is made from nothing on the processor keeps its values while it is small."""
-    place = operator.device
-    if place is None:
-        return args, kwargs
-    given = args[place] if place < len(args) else kwargs.get("device")
-    if operator.is_factory:
-        if (given is None or torch.device(given).type == "cpu") and _elements(operator, args) <= _MAX_REAL:
-            return args, kwargs
-    elif given is None:
-        return args, kwargs
-    if place < len(args):
-        return (*args[:place], torch.device("meta"), *args[place + 1 :]), kwargs
-    return args, {**kwargs, "device": torch.device("meta")}
-
-
-def _elements(operator: _Operator, args: tuple[Any, ...]) -> int:
-    """About how many values an operator makes that has no tensor to start from."""
-    total = 1
-    for value in args:
-        for one in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(one, int) and not isinstance(one, bool):
-                total *= max(abs(one), 1)
-    return total
+            if writes:
+                self._aliases.write(tensor, output)
+            self._label(tensor, output)
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:

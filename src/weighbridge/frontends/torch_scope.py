@@ -24,6 +24,7 @@ class Scopes:
     """The paths of the modules below a root, by identity."""
 
     def __init__(self, root: nn.Module) -> None:
+        self._root = root
         self._paths: dict[int, str] = {}
         self._leaves: set[str] = set()
         times: Counter[int] = Counter()
@@ -37,6 +38,10 @@ class Scopes:
     def current(self) -> str:
         """The path of the innermost module that runs."""
         return self._path(_running(sys._getframe(1)))  # noqa: SLF001
+
+    def parameter(self, parameter: nn.Parameter) -> str:
+        """The path of a parameter, also of one that was made while the model runs; "" for one that belongs to no module."""
+        return next((path for path, one in self._root.named_parameters() if one is parameter), "")
 
     def is_leaf(self, path: str) -> bool:
         """Whether the module at a path has no modules in it."""

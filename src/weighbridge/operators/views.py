@@ -123,6 +123,16 @@ VIEW_OPERATORS: Final = (
         view_of="x",
         summary="with axes of one element put in",
     ),
+    Op(
+        "updated",
+        Kind.VIEW,
+        "x *parts",
+        same,
+        nothing,
+        traffic=_moves_nothing,
+        view_of="x",
+        summary="x after parts of its storage were written in place, which is counted where it is done",
+    ),
     Op("identity", Kind.IDENTITY, "x", same, nothing, summary="x"),
     Op(
         "dropout",

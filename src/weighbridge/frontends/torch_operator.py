@@ -1,0 +1,100 @@
+"""What PyTorch's schema says of an operator, and on which device a recorded run calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import torch
+
+from weighbridge.frontends.aten_table import rule_of
+
+__all__ = ["Operator", "moved"]
+
+_MAX_REAL: Final = 65_536
+"""Elements up to which a tensor made from nothing has values, so that sizes computed from it are known."""
+_SCALARS: Final = frozenset({"self", "other", "exponent"})
+"""Number arguments that stand in the place of a tensor."""
+_NEEDS_VALUES: Final = frozenset({"_pack_padded_sequence"})
+"""Operators that read lengths from a tensor with values beside one that has none."""
+
+
+class Operator(NamedTuple):
+    """What the schema of an operator says: the names of its arguments, and which of them stand for tensors."""
+
+    op: str
+    overload: str
+    word: str
+    parameters: tuple[tuple[str, bool], ...]
+    takes_tensor: Mapping[str, bool]
+    writes: tuple[str, ...]
+    device: int | None
+    is_factory: bool
+    wants_values: bool
+    is_composite: bool
+    has_rule: bool
+
+    @classmethod
+    def of(cls, func: Any) -> Operator:
+        schema = func._schema  # noqa: SLF001 - PyTorch gives no other way to a schema
+        namespace, _, name = schema.name.partition("::")
+        parameters = []
+        device, has_tensor = None, False
+        writes = []
+        for place, argument in enumerate(schema.arguments):
+            kind = str(argument.type)
+            is_tensor = "Tensor" in kind
+            has_tensor = has_tensor or is_tensor
+            is_number = kind in ("number", "Scalar", "Optional[number]") and argument.name in _SCALARS
+            parameters.append((argument.name, kind in ("Tensor", "Optional[Tensor]") or is_number))
+            if argument.name == "device":
+                device = place
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                writes.append(argument.name)
+        op = f"{namespace}.{_base(name)}"
+        return cls(
+            op=op,
+            overload=func._overloadname,  # noqa: SLF001
+            word=name.strip("_"),
+            parameters=tuple(parameters),
+            takes_tensor=dict(parameters),
+            writes=tuple(writes),
+            device=device,
+            is_factory=not has_tensor,
+            wants_values=name in _NEEDS_VALUES,
+            is_composite=torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"),  # noqa: SLF001
+            has_rule=rule_of(op, func._overloadname) is not None,  # noqa: SLF001
+        )
+
+
+def _base(name: str) -> str:
+    """The name of the operator whose in-place form this may be: ``add`` for ``add_``, ``__and__`` as it is."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def moved(
+    operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Arguments whose device is meta; what is made from nothing on the processor keeps its values while it is small."""
+    place = operator.device
+    if place is None:
+        return args, kwargs
+    given = args[place] if place < len(args) else kwargs.get("device")
+    if operator.is_factory:
+        if (given is None or torch.device(given).type == "cpu") and _elements(operator, args) <= _MAX_REAL:
+            return args, kwargs
+    elif given is None:
+        return args, kwargs
+    if place < len(args):
+        return (*args[:place], torch.device("meta"), *args[place + 1 :]), kwargs
+    return args, {**kwargs, "device": torch.device("meta")}
+
+
+def _elements(operator: Operator, args: tuple[Any, ...]) -> int:
+    """About how many values an operator makes that has no tensor to start from."""
+    total = 1
+    for value in args:
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(one, int) and not isinstance(one, bool):
+                total *= max(abs(one), 1)
+    return total
