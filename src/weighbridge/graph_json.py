@@ -3,11 +3,11 @@
 ```
 {"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role"}], "nodes": [{"name", "operator", "operands":
 [[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason"}],
-"inputs": [id], "outputs": [id], "notes": […]}
+"inputs": [id], "outputs": [id], "notes": […], "capture"}
 ```
 
 A shape is null where it is unknown; a type is a name, or an object where no table has it.  Fields of a node that are empty
-are left out.  Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
+are left out, and so is an empty ``capture``.  Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ __all__ = ["graph_from_dict", "graph_from_json", "graph_to_dict", "graph_to_json
 SCHEMA: Final = 1
 
 _GRAPH_KEYS: Final = ("name", "tensors", "nodes", "inputs", "outputs")
+_GRAPH_EXTRAS: Final = ("notes", "capture")
 _NODE_KEYS: Final = ("name", "operator", "operands", "outputs")
 _NODE_EXTRAS: Final = ("attributes", "scope", "origin", "bodies", "fused", "reason")
 _WORD_FLOATS: Final = ("nan", "inf", "-inf")
@@ -60,7 +61,7 @@ def graph_from_dict(document: object) -> Graph:
     Raises ``BadSpec`` with the ``$.path`` of what is missing, unknown or of the wrong type, and ``GraphError`` where the
     parts contradict each other.
     """
-    fields = _object(document, "$", ("schema", *_GRAPH_KEYS), ("notes",))
+    fields = _object(document, "$", ("schema", *_GRAPH_KEYS), _GRAPH_EXTRAS)
     if fields["schema"] != SCHEMA or isinstance(fields["schema"], bool):
         _refuse(f"schema {fields['schema']!r} is not known", "$.schema", f"this version reads schema {SCHEMA}")
     try:
@@ -77,6 +78,7 @@ def _from_graph(graph: Graph) -> dict[str, object]:
         "inputs": list(graph.inputs),
         "outputs": list(graph.outputs),
         "notes": list(graph.notes),
+        **({"capture": graph.capture} if graph.capture else {}),
     }
 
 
@@ -173,6 +175,7 @@ def _to_graph(fields: Mapping[str, object], path: str) -> Graph:
         _items(fields["inputs"], f"{path}.inputs", _text),
         _items(fields["outputs"], f"{path}.outputs", _text),
         _items(fields.get("notes", ()), f"{path}.notes", _text),
+        _text(fields.get("capture", ""), f"{path}.capture"),
     )
 
 
@@ -234,7 +237,7 @@ def _to_body(value: object, path: str) -> Body:
     trips = _optional_integer(fields["trips"], f"{path}.trips")
     if trips is not None and trips < 0:
         _refuse("a body cannot run less than no times", f"{path}.trips")
-    inner = _object(fields["graph"], f"{path}.graph", _GRAPH_KEYS, ("notes",))
+    inner = _object(fields["graph"], f"{path}.graph", _GRAPH_KEYS, _GRAPH_EXTRAS)
     return Body(_text(fields["name"], f"{path}.name"), _to_graph(inner, f"{path}.graph"), trips)
 
 

@@ -94,6 +94,7 @@ def rebuilt(
         graph.inputs,
         graph.outputs if outputs is None else outputs,
         graph.notes,
+        graph.capture,
     )
 
 
