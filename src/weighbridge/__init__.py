@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UnsupportedFormat,
         WeighbridgeError,
     )
+    from weighbridge.frontends.torch_inputs import TensorSpec
     from weighbridge.graph import Graph
     from weighbridge.report import Report
 
@@ -32,6 +33,7 @@ __all__ = [
     "MissingExtra",
     "NeedsShape",
     "Report",
+    "TensorSpec",
     "UnsupportedFormat",
     "WeighbridgeError",
     "__version__",
@@ -42,7 +44,13 @@ __all__ = [
 __version__ = "0.1.0.dev0"
 
 # A module for every public name: each is imported when it is first used, so that `import weighbridge` costs next to nothing.
-_HOMES = {"load": "api", "weigh": "api", "Graph": "graph", "Report": "report"}
+_HOMES = {
+    "load": "api",
+    "weigh": "api",
+    "Graph": "graph",
+    "Report": "report",
+    "TensorSpec": "frontends.torch_inputs",
+}
 
 
 def __getattr__(name: str) -> object:

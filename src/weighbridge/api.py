@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from weighbridge.errors import BadSpec, UnsupportedFormat
+from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
+from weighbridge.sources import Given, Loaded, Source, check, read
 
 if TYPE_CHECKING:
     from weighbridge.counts import ConventionFacts, NetworkFacts
@@ -21,131 +21,88 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "weigh"]
 
-Source = str | os.PathLike[str]
+Module = Any
+"""A ``torch.nn.Module``, whose type is not known here."""
+Inputs = Any
+"""Shapes by the names of a file's inputs, or what a module's ``forward`` gets."""
 WeightBits = int | str | Mapping[str, int] | Iterable[str | int]
 
-_LOOKS_LIKE_A_FILE: Final = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{0,11}$")
 _NOT_ESTIMATED: Final = "times of single nodes, throughput and energy are not estimated"
 
 
-class _Sizes(NamedTuple):
-    """What the user says about the dimensions that a source leaves open."""
-
-    batch: int | None = None
-    sequence: int | None = None
-    dims: Mapping[str, int] = {}
-    inputs: Mapping[str, Sequence[int]] = {}
-
-    @property
-    def are_given(self) -> bool:
-        return self != _Sizes()
-
-    @property
-    def parameters(self) -> dict[str, int | float | str]:
-        """As the parameters of a network written as TOML."""
-        named = {"batch": self.batch, "sequence": self.sequence, **self.dims}
-        return {name: size for name, size in named.items() if size is not None}
-
-
 def load(
-    source: Source,
+    source: Source | Module,
     *,
     batch: int | None = None,
     sequence: int | None = None,
     dims: Mapping[str, int] | None = None,
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Inputs = None,
+    kwargs: Mapping[str, Any] | None = None,
 ) -> Graph:
-    """The graph of an ONNX file, a network file (TOML), or a textbook network such as ``"alexnet:resolution=256"``.
+    """The graph of a PyTorch module, an ONNX file, a network file (TOML), a textbook network such as
+    ``"alexnet:resolution=256"``, or a model by name: ``"torchvision:resnet50"``, ``"timm:vit_base_patch16_224"``,
+    ``"transformers:path/to/config.json"``.
 
     What a file leaves open is given here: ``batch``, ``sequence`` (dimensions named like a sequence: seq, sequence_length), ``dims`` by
-    name, whole shapes by input in ``inputs``.  In a network of TOML they are its parameters of these names.
+    name, whole shapes by input in ``inputs``.  In a network of TOML they are its parameters of these names.  For a module
+    ``inputs`` are what its ``forward`` gets: a tensor, a ``TensorSpec`` or a shape (whole numbers, float32), several of these
+    by position, or a mapping of these by name; ``kwargs`` are more by name.  A model by name has inputs of its own, of
+    ``batch`` and ``sequence``, unless they are given.  A module and the tensors are left as they are.
 
     Raises ``BadSpec`` for a source that does not exist and for sizes that do not fit it, ``UnsupportedFormat`` for a file
-    that no front end reads, ``NeedsShape`` for a dimension that nobody gave, ``BadModel`` for a damaged file, and
-    ``MissingExtra`` where the library that reads a format is not installed.
+    that no front end reads, ``NeedsShape`` for a dimension or an input that nobody gave, ``BadModel`` for a damaged file and
+    a module that fails, and ``MissingExtra`` where the library that reads a format is not installed.
     """
-    return _read(_path(source), _sizes(batch, sequence, dims, inputs))[0]
+    return read(source, Given(batch, sequence, dims, inputs, kwargs), _quietly).graph
 
 
-def weigh(
-    source: Source | Graph,
+def weigh(  # noqa: PLR0913 - the options are those of the command
+    source: Source | Graph | Module,
     *,
     on: Source | Device | Iterable[Source | Device] = (),
     batch: int | None = None,
     sequence: int | None = None,
     dims: Mapping[str, int] | None = None,
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Inputs = None,
+    kwargs: Mapping[str, Any] | None = None,
     weight_bits: WeightBits | None = None,
     activation_bits: int | None = None,
     precision: str | None = None,
     as_written: bool = False,
     convention: str | Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Everything that is known about a network, and a verdict for each device in ``on`` (names, device files, ``Device``).
 
-    ``source`` and the sizes are as in ``load``; a ``Graph`` has its sizes already.  ``weight_bits`` is one width for all
-    weights, a mapping from targets (``first``, ``last``, ``rest``, a name, a pattern) to widths, or a list such as
+    ``source``, the sizes and the inputs are as in ``load``; a ``Graph`` has its sizes already.  ``weight_bits`` is one width
+    for all weights, a mapping from targets (``first``, ``last``, ``rest``, a name, a pattern) to widths, or a list such as
     ``["first=8", "rest=4"]``; ``activation_bits`` that of activations.  ``precision`` ("int8", "fp16") is both, and the
     precision of the devices' peak rates; the bit options override it.  ``as_written`` keeps every node instead of folding
     and fusing what a runtime does.  ``convention`` names other counters' conventions (``"fvcore"``), whose figures then stand
-    beside ours in ``facts.conventions``.
+    beside ours in ``facts.conventions``.  ``progress`` is called with the name of each stage as it begins.
 
     Raises what ``load`` does, and ``BadSpec`` for a device, precision, width, target or convention that does not exist.
     """
-    sizes = _sizes(batch, sequence, dims, inputs)
+    given = Given(batch, sequence, dims, inputs, kwargs)
+    if not isinstance(source, Graph):
+        check(source, given)
     devices = _devices(on)  # whatever the user may have misspelt is looked at before the work begins
     rules, precision = _rules(weight_bits, activation_bits, precision)
     conventions = _conventions(convention)
-    if isinstance(source, Graph):
-        if sizes.are_given:
-            raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
-        graph, kind, origin = source, "graph", ""
+    tell = progress or _quietly
+    if not isinstance(source, Graph):
+        loaded = read(source, given, tell)
+    elif given.is_empty:
+        loaded = Loaded(source, "graph", "")
     else:
-        origin = _path(source)
-        graph, kind = _read(origin, sizes)
-    return _report(graph, kind, origin, _Choices(devices, rules, precision, batch, as_written, conventions))
+        raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
+    size = None if batch is None else int(batch)
+    tell("counting and planning the memory")
+    return _report(loaded, _Choices(devices, rules, precision, size, as_written, conventions))
 
 
-def _path(source: object) -> str:
-    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
-    if not isinstance(path, str):
-        hint = "give the path of a file, or the name of a textbook network"
-        raise BadSpec(f"a source is a path or a name, not a {type(source).__name__}", hint=hint)
-    return path
-
-
-def _sizes(batch: object, sequence: object, dims: object, inputs: object) -> _Sizes:
-    """The sizes as whole numbers, of Python or of NumPy; what they may be is for the front ends to say."""
-    shapes = {
-        name: [_whole(size, f"inputs[{name!r}]") for size in _all(shape, f"inputs[{name!r}]")]
-        for name, shape in _named(inputs, "inputs")
-    }
-    return _Sizes(
-        None if batch is None else _whole(batch, "batch"),
-        None if sequence is None else _whole(sequence, "sequence"),
-        {name: _whole(size, f"dims[{name!r}]") for name, size in _named(dims, "dims")},
-        shapes,
-    )
-
-
-def _whole(size: object, where: str) -> int:
-    if isinstance(size, SupportsIndex) and not isinstance(size, bool):
-        return int(size.__index__())
-    raise BadSpec(f"must be a whole number, not {size!r}", where=where, hint="give 4, not 4.0 or '4'")
-
-
-def _all(shape: object, where: str) -> Iterable[object]:
-    if isinstance(shape, Iterable) and not isinstance(shape, (str, bytes)):
-        return shape
-    raise BadSpec(f"must be a list of sizes, not {shape!r}", where=where, hint="give [1, 3, 224, 224]")
-
-
-def _named(given: object, where: str) -> list[tuple[str, object]]:
-    if given is None:
-        return []
-    if isinstance(given, Mapping) and all(isinstance(name, str) for name in given):
-        return list(given.items())
-    raise BadSpec(f"must be a mapping from names to sizes, not {given!r}", where=where, hint="give {'name': size}")
+def _quietly(stage: str) -> None:
+    """Tell nobody."""
 
 
 class _Choices(NamedTuple):
@@ -212,93 +169,14 @@ def _rules(
     return bit_rules(weights, activation_bits), precision
 
 
-def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
-    """The graph and the name of its format."""
-    path, choices = Path(source), ""
-    before, _, after = source.rpartition(":")
-    if before.lower().endswith(".toml") and not os.path.lexists(path):
-        path, choices = Path(before), after
-    elif not os.path.lexists(path) or (path.is_dir() and _is_textbook(source)):
-        return _textbook(source, sizes), "textbook"
-    from weighbridge.frontends.sniff import expect, identify
-
-    found = identify(path)
-    reader = _READERS.get(found)
-    if reader is None:
-        expect(path, "onnx")
-        hint = "weighbridge reads ONNX models and networks written as TOML"
-        raise UnsupportedFormat("this is of no format known here", where=path.name, hint=hint)
-    return reader(path, choices, sizes), found
-
-
-def _onnx(path: Path, choices: str, sizes: _Sizes) -> Graph:
-    from weighbridge.frontends.from_onnx import load_onnx
-
-    inputs = {name: tuple(shape) for name, shape in sizes.inputs.items()}
-    return load_onnx(path, batch=sizes.batch, sequence=sizes.sequence, dims=sizes.dims, inputs=inputs)
-
-
-def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
-    from weighbridge.frontends.from_toml import load_toml, parse_choices
-
-    _no_inputs(sizes, str(path))
-    return load_toml(path, {**parse_choices(choices, str(path)), **sizes.parameters})
-
-
-_READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {"onnx": _onnx, "toml": _toml}
-
-
-def _textbook(source: str, sizes: _Sizes) -> Graph:
-    from weighbridge.textbook import find, names
-
-    name = source.partition(":")[0].strip()
-    known = names()
-    if name not in known:
-        raise _unknown(source, name, known)
-    _no_inputs(sizes, name)
-    return find(source, sizes.parameters)
-
-
-def _is_textbook(source: str) -> bool:
-    from weighbridge.textbook import names
-
-    return source in names()
-
-
-def _no_inputs(sizes: _Sizes, where: str) -> None:
-    if sizes.inputs:
-        hint = f"{where}:resolution=256 chooses a size, where it has such a parameter"
-        raise BadSpec("the shape of an input follows from this network's own parameters", where=where, hint=hint)
-
-
-def _unknown(source: str, name: str, known: Sequence[str]) -> BadSpec:
-    from difflib import get_close_matches
-
-    if _LOOKS_LIKE_A_FILE.search(source):
-        folder = Path(source).parent
-        try:
-            beside = sorted(path.name for path in folder.iterdir() if path.is_file())
-        except (OSError, ValueError):
-            return BadSpec(
-                "there is no such file", where=source, hint=f"there is no folder {str(folder)!r} that can be read"
-            )
-        near = get_close_matches(Path(source).name, beside, 1)
-        return BadSpec(
-            "there is no such file", where=source, hint=f"did you mean {near[0]}?" if near else "check the path"
-        )
-    near = get_close_matches(name.lower().replace("-", "_"), known, 1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    what = f"there is neither a file nor a textbook network {name!r}"
-    return BadSpec(what, hint=f"{meant}the textbook networks are {', '.join(known)}")
-
-
-def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
+def _report(loaded: Loaded, choices: _Choices) -> Report:
     from weighbridge import __version__
     from weighbridge.counts import count
     from weighbridge.memory import plan
     from weighbridge.passes import deploy, set_bits
     from weighbridge.report import Network, NetworkInput, Report
 
+    graph = loaded.graph
     held = graph if choices.rules is None else set_bits(graph, choices.rules)
     deployed = held if choices.as_written else deploy(held)
     memory = plan(deployed)
@@ -313,10 +191,11 @@ def _report(graph: Graph, kind: str, source: str, choices: _Choices) -> Report:
         tool=f"weighbridge {__version__}",
         network=Network(
             name=graph.name,
-            source=source,
-            format=kind,
+            source=loaded.origin,
+            format=loaded.format,
             inputs=tuple(NetworkInput(tensor.id, tensor.shape, tensor.dtype.name) for tensor in inputs),
             graph="as written" if choices.as_written else "deployed",
+            capture=graph.capture or None,
         ),
         facts=facts._replace(notes=()),
         memory=memory._replace(notes=()),

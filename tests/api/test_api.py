@@ -119,7 +119,7 @@ def test_a_device_file(tmp_path: Path) -> None:
 def test_options_are_looked_at_before_the_network_is_read(
     options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weighbridge.api._read", lambda *_: pytest.fail("the network was read"))
+    monkeypatch.setattr("weighbridge.api.read", lambda *_: pytest.fail("the network was read"))
     with pytest.raises(BadSpec):
         weighbridge.weigh("alexnet", **options)  # type: ignore[arg-type]
 

@@ -1,0 +1,267 @@
+"""What a source is: a path, a name or a PyTorch module; and which front end makes a graph of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, SupportsIndex
+
+from weighbridge.errors import BadSpec, UnsupportedFormat
+from weighbridge.graph import Graph
+
+__all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "is_named_model", "read"]
+
+Source = str | os.PathLike[str]
+
+USER_FILE: Final = re.compile(r"(?P<path>.*\.pyw?)(?::(?P<name>[^:]*))?(?::(?P<choices>.*))?", re.DOTALL)
+"""A Python file, the name in it of what makes the model, and choices for that."""
+_REGISTERED: Final = re.compile(r"^@register_model\(\)\n(?:@.*\n)*def (\w+)\(", re.MULTILINE)
+_NAMED_MODELS: Final = ("torchvision", "timm", "transformers")
+_LOOKS_LIKE_A_FILE: Final = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{0,11}$")
+
+
+class Loaded(NamedTuple):
+    """A graph, the name of its format, and the path or name it came from, as it was written ("" for an object)."""
+
+    graph: Graph
+    format: str
+    origin: str
+
+
+class Given(NamedTuple):
+    """What the user says about a source, unchecked: what it means, and what it may be, depends on the source."""
+
+    batch: object = None
+    sequence: object = None
+    dims: object = None
+    inputs: object = None
+    kwargs: object = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said."""
+        return not any(bool(one) if isinstance(one, (tuple, list, Mapping)) else one is not None for one in self)
+
+
+class _Sizes(NamedTuple):
+    """What the user says about the dimensions that a source leaves open."""
+
+    batch: int | None = None
+    sequence: int | None = None
+    dims: Mapping[str, int] = {}
+    inputs: Mapping[str, Sequence[int]] = {}
+
+    @property
+    def are_given(self) -> bool:
+        return self != _Sizes()
+
+    @property
+    def parameters(self) -> dict[str, int | float | str]:
+        """As the parameters of a network written as TOML."""
+        named = {"batch": self.batch, "sequence": self.sequence, **self.dims}
+        return {name: size for name, size in named.items() if size is not None}
+
+
+def read(source: object, given: Given, tell: Callable[[str], None]) -> Loaded:
+    """The graph of ``source``.  ``tell`` is called with what is being done.
+
+    Raises ``BadSpec`` for what is no source, and whatever the front ends raise.
+    """
+    if _is_module(source):
+        return _module(source, given, tell)
+    path = _path(source)
+    if is_named_model(path):
+        return _named_model(path, given, tell)
+    if USER_FILE.fullmatch(path):
+        what = "a Python file is imported by the command line alone, as importing it runs it"
+        raise BadSpec(what, where=path, hint="import it yourself and pass the module")
+    if given.kwargs:
+        raise BadSpec("only a PyTorch module has keyword arguments", where="kwargs", hint="give inputs={'name': shape}")
+    sizes = _sizes(given.batch, given.sequence, given.dims, given.inputs)
+    tell(f"reading {path}")
+    graph, kind = _read(path, sizes)
+    return Loaded(graph, kind, path)
+
+
+def check(source: object, given: Given) -> None:
+    """Raises ``BadSpec`` for what is no source, and for sizes that are none, before the work begins."""
+    if not _is_module(source) and not is_named_model(_path(source)):
+        _sizes(given.batch, given.sequence, given.dims, given.inputs)
+
+
+def is_named_model(source: str) -> bool:
+    """Whether this is the name of a model that a PyTorch library builds, such as ``torchvision:resnet50``."""
+    scheme, colon, _ = source.partition(":")
+    return bool(colon) and scheme in _NAMED_MODELS
+
+
+def _is_module(source: object) -> bool:
+    """Nothing is a module before somebody has imported PyTorch, and nobody here does to find out."""
+    nn = getattr(sys.modules.get("torch"), "nn", None)
+    return nn is not None and isinstance(source, nn.Module)
+
+
+def _module(source: Any, given: Given, tell: Callable[[str], None]) -> Loaded:
+    from weighbridge.frontends.torch_inputs import arguments
+    from weighbridge.frontends.torch_sources import graph_of_module
+
+    for name in ("batch", "sequence", "dims"):
+        if getattr(given, name):
+            hint = "give the inputs with it: inputs=(1, 3, 224, 224)"
+            raise BadSpec("the inputs of a module say their sizes", where=name, hint=hint)
+    tell(f"following the forward of {type(source).__name__}")
+    return Loaded(graph_of_module(source, arguments(given.inputs, given.kwargs)), "torch", "")
+
+
+def _named_model(source: str, given: Given, tell: Callable[[str], None]) -> Loaded:
+    from weighbridge.frontends.torch_inputs import arguments
+    from weighbridge.frontends.torch_sources import load_named
+
+    if given.dims:
+        raise BadSpec("this model has no named dimensions", where=source, hint="give its inputs, or batch and sequence")
+    stated = arguments(given.inputs, given.kwargs) if given.inputs or given.kwargs else None
+    batch = None if given.batch is None else _whole(given.batch, "batch")
+    sequence = None if given.sequence is None else _whole(given.sequence, "sequence")
+    return Loaded(load_named(source, stated, batch=batch, sequence=sequence, tell=tell), "torch", source)
+
+
+def _path(source: object) -> str:
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        hint = "give the path of a file, or the name of a textbook network"
+        raise BadSpec(f"a source is a path or a name, not a {type(source).__name__}", hint=hint)
+    return path
+
+
+def _sizes(batch: object, sequence: object, dims: object, inputs: object) -> _Sizes:
+    """The sizes as whole numbers, of Python or of NumPy; what they may be is for the front ends to say."""
+    shapes = {
+        name: [_whole(size, f"inputs[{name!r}]") for size in _all(shape, f"inputs[{name!r}]")]
+        for name, shape in _named(inputs, "inputs")
+    }
+    return _Sizes(
+        None if batch is None else _whole(batch, "batch"),
+        None if sequence is None else _whole(sequence, "sequence"),
+        {name: _whole(size, f"dims[{name!r}]") for name, size in _named(dims, "dims")},
+        shapes,
+    )
+
+
+def _whole(size: object, where: str) -> int:
+    if isinstance(size, SupportsIndex) and not isinstance(size, bool):
+        return int(size.__index__())
+    raise BadSpec(f"must be a whole number, not {size!r}", where=where, hint="give 4, not 4.0 or '4'")
+
+
+def _all(shape: object, where: str) -> Iterable[object]:
+    if isinstance(shape, Iterable) and not isinstance(shape, (str, bytes)):
+        return shape
+    raise BadSpec(f"must be a list of sizes, not {shape!r}", where=where, hint="give [1, 3, 224, 224]")
+
+
+def _named(given: object, where: str) -> list[tuple[str, object]]:
+    if given is None:
+        return []
+    if isinstance(given, Mapping) and all(isinstance(name, str) for name in given):
+        return list(given.items())
+    raise BadSpec(f"must be a mapping from names to sizes, not {given!r}", where=where, hint="give {'name': size}")
+
+
+def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
+    """The graph and the name of its format."""
+    path, choices = Path(source), ""
+    before, _, after = source.rpartition(":")
+    if before.lower().endswith(".toml") and not os.path.lexists(path):
+        path, choices = Path(before), after
+    elif not os.path.lexists(path) or (path.is_dir() and _is_textbook(source)):
+        return _textbook(source, sizes), "textbook"
+    from weighbridge.frontends.sniff import expect, identify
+
+    found = identify(path)
+    reader = _READERS.get(found)
+    if reader is None:
+        expect(path, "onnx")
+        hint = "weighbridge reads ONNX models and networks written as TOML"
+        raise UnsupportedFormat("this is of no format known here", where=path.name, hint=hint)
+    return reader(path, choices, sizes), found
+
+
+def _onnx(path: Path, choices: str, sizes: _Sizes) -> Graph:
+    from weighbridge.frontends.from_onnx import load_onnx
+
+    inputs = {name: tuple(shape) for name, shape in sizes.inputs.items()}
+    return load_onnx(path, batch=sizes.batch, sequence=sizes.sequence, dims=sizes.dims, inputs=inputs)
+
+
+def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
+    from weighbridge.frontends.from_toml import load_toml, parse_choices
+
+    _no_inputs(sizes, str(path))
+    return load_toml(path, {**parse_choices(choices, str(path)), **sizes.parameters})
+
+
+_READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {"onnx": _onnx, "toml": _toml}
+
+
+def _textbook(source: str, sizes: _Sizes) -> Graph:
+    from weighbridge.textbook import find, names
+
+    name = source.partition(":")[0].strip()
+    known = names()
+    if name not in known:
+        raise _unknown(source, name, known)
+    _no_inputs(sizes, name)
+    return find(source, sizes.parameters)
+
+
+def _is_textbook(source: str) -> bool:
+    from weighbridge.textbook import names
+
+    return source in names()
+
+
+def _no_inputs(sizes: _Sizes, where: str) -> None:
+    if sizes.inputs:
+        hint = f"{where}:resolution=256 chooses a size, where it has such a parameter"
+        raise BadSpec("the shape of an input follows from this network's own parameters", where=where, hint=hint)
+
+
+def _unknown(source: str, name: str, known: Sequence[str]) -> BadSpec:
+    from difflib import get_close_matches
+
+    if _LOOKS_LIKE_A_FILE.search(source):
+        folder = Path(source).parent
+        try:
+            beside = sorted(path.name for path in folder.iterdir() if path.is_file())
+        except (OSError, ValueError):
+            return BadSpec(
+                "there is no such file", where=source, hint=f"there is no folder {str(folder)!r} that can be read"
+            )
+        near = get_close_matches(Path(source).name, beside, 1)
+        return BadSpec(
+            "there is no such file", where=source, hint=f"did you mean {near[0]}?" if near else "check the path"
+        )
+    what = f"there is neither a file nor a textbook network {name!r}"
+    if name in _torchvision_models():
+        return BadSpec(what, hint=f"torchvision's is torchvision:{name}; the textbook networks are {', '.join(known)}")
+    near = get_close_matches(name.lower().replace("-", "_"), known, 1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return BadSpec(what, hint=f"{meant}the textbook networks are {', '.join(known)}")
+
+
+def _torchvision_models() -> set[str]:
+    """The names that torchvision's files register, read as text: importing it would take seconds, for a hint."""
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec("torchvision")
+        folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+        texts = [
+            file.read_text(encoding="utf-8") for folder in folders for file in Path(folder, "models").rglob("*.py")
+        ]
+        return {name for text in texts for name in _REGISTERED.findall(text)}
+    except (OSError, ValueError, ImportError):
+        return set()
