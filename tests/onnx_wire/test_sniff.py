@@ -45,7 +45,16 @@ def _tar() -> bytes:
         ("m.onnx", b"\x89HDF\r\n\x1a\n", "hdf5"),
         ("m.onnx", (40).to_bytes(8, "little") + b'{"weight":{"dtype":"F32"}}', "safetensors"),
         ("m.onnx", _zip("archive/data.pkl", "archive/byteorder"), "torch"),
-        ("m.pt2", _zip("whatever"), "torch"),
+        ("m.onnx", _zip("archive/data/0", "archive/data.pkl", "archive/.data/version"), "torch"),
+        ("m.onnx", _zip("archive/data.pkl")[:60], "torch"),
+        ("m.pt", _zip("whatever"), "torch"),
+        ("m.onnx", _zip("net/data.pkl", "net/code/__torch__.py", "net/constants.pkl"), "torchscript"),
+        ("m.pt", _zip("net/data/0", "net/data.pkl", "net/code/__torch__/a.py"), "torchscript"),
+        ("m.onnx", _zip("m/data/weights/weight_0", "m/models/model.json", "m/archive_format"), "pt2"),
+        ("m.pt", _zip("m/data/sample_inputs/model.pt", "m/models/model.json", "m/archive_format"), "pt2"),
+        ("m.onnx", _zip("version", "serialized_exported_program.json"), "pt2"),
+        ("m.pt2", _zip("whatever"), "pt2"),
+        ("m.pt2", _zip("m/models/model.json", "m/archive_format")[:70], "pt2"),
         ("m.keras", _zip("metadata.json", "config.json"), "keras"),
         ("m.onnx", _zip("a.npy"), "npz"),
         ("m.onnx", _zip("a.txt"), "zip"),
@@ -53,6 +62,7 @@ def _tar() -> bytes:
         ("m.onnx", b"\x1f\x8b\x08\0", "gzip"),
         ("m.onnx", pickle.dumps({"a": 1}, protocol=2), "pickle"),
         ("m.onnx", pickle.dumps({"a": 1}, protocol=5), "pickle"),
+        ("m.pth", pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2), "pickle"),
         ("m.onnx", b"\x7fELF\x02\x01", "executable"),
         ("m.onnx", b'{"schema": 1}\n', "json"),
         ("m.onnx", b"  <!DOCTYPE html><html></html>", "html"),
@@ -74,6 +84,23 @@ def test_the_content_decides(name: str, content: bytes, found: str, tmp_path: Pa
         return
     with pytest.raises(UnsupportedFormat, match=f"^{name}: this is {FORMATS[found]}, not an ONNX model"):
         expect(path, "onnx")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("m.pt", _zip("m/data.pkl", "m/data/0"), "a pickle can run code"),
+        ("m.pth", pickle.dumps({"a": 1}, protocol=2), "a pickle can run code"),
+        ("m.pt", _zip("m/data.pkl", "m/constants.pkl", "m/code/m.py"), "it holds pickles, which can run code"),
+    ],
+)
+def test_what_holds_pickles_is_refused_with_two_ways_out(name: str, content: bytes, why: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnsupportedFormat) as caught:
+        expect(tmp_path / name, "onnx")
+    assert why in caught.value.hint
+    assert 'torch.export.save(torch.export.export(model, args), "model.pt2")' in caught.value.hint
+    assert "path.py:factory" in caught.value.hint
 
 
 def test_a_saved_model_folder_is_known(tmp_path: Path) -> None:

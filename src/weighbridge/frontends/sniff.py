@@ -13,7 +13,9 @@ __all__ = ["FORMATS", "expect", "identify"]
 FORMATS = {
     "onnx": "an ONNX model",
     "tflite": "a TensorFlow Lite model",
-    "torch": "a PyTorch archive",
+    "pt2": "an exported PyTorch program",
+    "torchscript": "a TorchScript archive",
+    "torch": "a PyTorch archive of pickles",
     "keras": "a Keras model",
     "hdf5": "an HDF5 file",
     "savedmodel": "a TensorFlow SavedModel",
@@ -59,6 +61,10 @@ _MAGICS = (
     (257, b"ustar", "tar"),
     (4, b"TFL3", "tflite"),
 )
+_EXPORT_TORCH = (
+    'export it: torch.export.save(torch.export.export(model, args), "model.pt2"), or weigh the code that builds it: '
+    "path.py:factory"
+)
 _HINTS = {
     "gzip": "unpack it first",
     "bzip2": "unpack it first",
@@ -69,12 +75,14 @@ _HINTS = {
     "tar": "unpack it first",
     "html": "a download page was saved instead of the model: fetch the file itself",
     "apple-double": "the model is the file without the leading '._'",
-    "torch": "export it to ONNX (torch.onnx.export) and weigh that",
+    "pt2": "weigh it as it is",
+    "torchscript": f"it holds pickles, which can run code, and is never opened here: {_EXPORT_TORCH}",
+    "torch": f"a pickle can run code and is never opened here: {_EXPORT_TORCH}",
     "keras": "export it to ONNX (tf2onnx) and weigh that",
     "hdf5": "export it to ONNX (tf2onnx) and weigh that",
     "savedmodel": "export it to ONNX (tf2onnx) and weigh that",
-    "safetensors": "it holds weights and no graph: export the model to ONNX",
-    "pickle": "a pickle can run code and is never opened here: export the model to ONNX",
+    "safetensors": "it holds weights and no graph: export the model to ONNX, or by torch.export",
+    "pickle": f"a pickle can run code and is never opened here: {_EXPORT_TORCH}",
 }
 _ONNX_STARTS = frozenset({0x08, 0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72})
 """First bytes of a serialised ModelProto: one of its fields 1 to 8 or 14, with the wire type it must have."""
@@ -93,7 +101,9 @@ def identify(path: Path | str) -> str:
     head = _head(path)
     if isinstance(head, str):
         return head
-    return "savedmodel" if path.name == "saved_model.pb" else _by_content(head, path.suffix.lower())
+    if path.name == "saved_model.pb":
+        return "savedmodel"
+    return _archive(path, head) or _by_content(head, path.suffix.lower())
 
 
 def expect(path: Path | str, wanted: str) -> None:
@@ -145,17 +155,42 @@ def _by_content(head: bytes, suffix: str) -> str:
     return _text(head, suffix) or ("onnx" if suffix == ".onnx" or head[0] in _ONNX_STARTS else "unknown")
 
 
+_SUFFIXES = {".pt2": "pt2", ".pt": "torch", ".pth": "torch", ".ptl": "torchscript"}
+_FIRST_ENTRIES = {
+    b"constants.pkl": "torchscript",
+    b"data.pkl": "torch",
+    b"archive_format": "pt2",
+    b"byteorder": "torch",
+}
+
+
+def _archive(path: Path, head: bytes) -> str:
+    """A zip archive by the names of all its entries; "" where they do not tell.
+
+    PyTorch writes its archives as one folder: an exported program has archive_format in it (before PyTorch 2.8 it was no
+    folder), TorchScript its code and constants.pkl, and torch.save no more than data.pkl beside the tensors.
+    """
+    if not head.startswith(b"PK"):
+        return ""
+    from weighbridge.frontends.zip_entries import entry_names
+
+    names = entry_names(path)
+    inner = {name.partition("/")[2] for name in names}
+    if "archive_format" in inner or "serialized_exported_program.json" in names:
+        return "pt2"
+    if "constants.pkl" in inner or any(name.startswith("code/") for name in inner):
+        return "torchscript"
+    return "torch" if "data.pkl" in inner else ""
+
+
 def _zip(head: bytes, suffix: str) -> str:
-    """A zip archive by the names of its first entries."""
+    """A zip archive by the names of its first entries, where it has been cut short, and by its suffix."""
     if b".npy" in head[:256]:
         return "npz"
     if suffix == ".keras" or (b"metadata.json" in head[:64] and b"keras" in head):
         return "keras"
-    if suffix in (".pt", ".pth", ".pt2", ".ptl") or any(
-        name in head for name in (b"data.pkl", b"archive_format", b"byteorder")
-    ):
-        return "torch"
-    return "zip"
+    found = next((kind for name, kind in _FIRST_ENTRIES.items() if name in head), "zip")
+    return _SUFFIXES.get(suffix, found)
 
 
 def _text(head: bytes, suffix: str) -> str:
