@@ -19,7 +19,7 @@ FREE = {
     *("identity", "dropout"),
     *("cast", "cast_like", "bit_cast"),
     *("transpose", "concat", "split", "slice", "expand", "tile", "pad", "center_crop_pad"),
-    *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu"),
+    *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu", "pack_sequences", "unpack_sequences"),
     *("embedding", "gather", "gather_elements", "gather_nd", "tensor_scatter", "one_hot", "compress", "max_unpool"),
     *("shape", "size", "constant_of_shape", "eye_like"),
     *("sequence_construct", "sequence_empty", "sequence_at", "sequence_insert", "sequence_erase", "sequence_length"),

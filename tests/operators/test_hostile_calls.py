@@ -34,6 +34,8 @@ RIGHT = {
     "deformable_conv": ({}, {"x": (1, 4, 8, 8), "w": (6, 4, 3, 3), "offset": (1, 18, 6, 6), "mask": (1, 9, 6, 6)}),
     "linear": ({}, {"x": (2, 8), "w": (5, 8), "b": (5,)}),
     "matmul": ({}, {"x": (2, 4, 8), "w": (2, 8, 5), "b": (5,)}),
+    "grouped_matmul": ({}, {"x": (6, 8), "w": (3, 8, 5), "ends": (3,), "b": (3, 5)}),
+    "bilinear": ({}, {"x": (2, 4), "z": (2, 3), "w": (5, 4, 3), "b": (5,)}),
     "einsum": ({"equation": "bij,bjk->bik"}, {"xs": [(2, 4, 8), (2, 8, 5)]}),
     "attention": (
         {},
@@ -43,6 +45,10 @@ RIGHT = {
     "gru": ({}, {"x": (5, 3, 10), "w": (1, 60, 10), "r": (1, 60, 20), "b": (1, 120)}),
     "rnn": ({}, {"x": (5, 3, 10), "w": (1, 20, 10), "r": (1, 20, 20), "b": (1, 40)}),
     "embedding": ({}, {"w": (100, 8), "indices": (2, 5)}),
+    "pack_sequences": ({"steps": 12, "longest": 7}, {"x": (7, 3, 10), "lengths": (3,)}),
+    "unpack_sequences": ({"steps": 7, "batch": 3}, {"x": (12, 20), "batch_sizes": (7,)}),
+    "embedding_renorm": ({}, {"w": (100, 8), "indices": (12,)}),
+    "embedding_bag": ({"mode": "mean"}, {"w": (100, 8), "indices": (12,), "offsets": (4,), "sample_weights": (12,)}),
     "max_pool": ({"kernel": 3, "stride": 2}, {"x": (1, 4, 8, 8)}),
     "average_pool": ({"kernel": 3, "stride": 2}, {"x": (1, 4, 8, 8)}),
     "lp_pool": ({"kernel": 3, "stride": 2}, {"x": (1, 4, 8, 8)}),
@@ -75,7 +81,7 @@ def weigh(op, attributes, operands):
     for output in outputs:
         assert all(type(size) is int and size >= 0 for size in output.shape)
     found = Call(operands, attributes, outputs)
-    assert all(type(count) is int and count >= 0 for count in op.work(found))
+    assert all(type(count) is int and count >= 0 for count in op.work(found) or ())
     for loops in op.loops(found) if op.loops else ():
         assert all(type(size) is int and size >= 0 for size in (loops.m, loops.n, loops.k, loops.groups))
         assert loops.im2col_elements >= 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import Final, NamedTuple
 
+from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
-from weighbridge.graph import Shape, TensorType
+from weighbridge.graph import Attribute, Shape, TensorType
 
 from .normalisation import SOFTMAX
 from .record import Call, Kind, Loops, Op, Work
@@ -115,6 +116,7 @@ def _infer(call: Call) -> tuple[TensorType, ...]:
             "present_key": TensorType((*cache, heads.depth), call.k.dtype),
             "present_value": TensorType((*cache, heads.value_depth), call.v.dtype),
             "scores": TensorType((*heads.batch, heads.heads, heads.queries, heads.all_keys), call.q.dtype),
+            "log_sums": TensorType((*heads.batch, heads.heads, heads.queries), DTYPES["float32"]),
         },
     )
 
@@ -132,7 +134,7 @@ def _loops(call: Call) -> tuple[Loops, ...]:
 def _work(call: Call) -> Work:
     """Per score: a multiplication for the scale, softmax as its own operator counts it, and where they apply the cap (a
     division, a tanh, a multiplication), the mask (an addition, or a selection where it is boolean) and the selection of
-    causality.
+    causality.  Per row where its ``log_sums`` are asked for: a logarithm and an addition.
     """
     unit = Work(mul=1).plus(SOFTMAX)
     if number(call, "softcap"):
@@ -142,7 +144,13 @@ def _work(call: Call) -> Work:
     if call.integer("causal"):
         unit = unit.plus(Work(compare=1))
     heads = _heads(call)
-    return unit.times(heads.rows * heads.all_keys)
+    row = Work(add=1, special=1) if "log_sums" in _asked(call) else Work()
+    return unit.times(heads.all_keys).plus(row).times(heads.rows)
+
+
+def _asked(call: Call) -> tuple[Attribute, ...]:
+    value = call["outputs"]
+    return value if isinstance(value, tuple) else (value,)
 
 
 ATTENTION_OPERATORS: Final = (
@@ -154,6 +162,7 @@ ATTENTION_OPERATORS: Final = (
         _work,
         loops=_loops,
         attributes={"heads": 0, "kv_heads": 0, "causal": False, "softcap": 0.0, "outputs": ("y",)},
-        summary="scaled dot-product attention, grouped queries and a cache included; causal ones count the full rectangle",
+        summary="scaled dot-product attention, grouped queries and a cache included; causal ones count the full rectangle; "
+        "``log_sums`` are the logarithms of the softmax's sums",
     ),
 )

@@ -1,4 +1,4 @@
-"""Embedding lookup."""
+"""Lookups in tables of weights: of single rows, and of bags of rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
-from .record import Call, Kind, Op, Traffic, nothing
+from .record import Call, Kind, Op, Traffic, Work, known_total, nothing
 from .rules import dtype_of
 
 __all__ = ["EMBEDDING_OPERATORS"]
@@ -28,6 +28,48 @@ def _traffic(call: Call) -> Traffic:
     return Traffic(None if read is None or indices is None else read + indices, call.outputs[0].bytes)
 
 
+def _bags(call: Call) -> tuple[TensorType, ...]:
+    """A bag for every offset; with ``include_last_offset`` the last offset is the end.  Without offsets a bag is a row of indices."""
+    w, indices = call.w.shape, call.indices.shape
+    if len(w) != 2 or call.text("mode") not in ("sum", "mean", "max"):
+        raise GraphError(f"bags by {call['mode']!r} of a table of {len(w)} dimensions have no rule")
+    if call.has("sample_weights") and call.sample_weights.shape != indices:
+        raise GraphError(f"weights of shape {call.sample_weights.shape} for indices of shape {indices}")
+    if len(indices) != (1 if call.has("offsets") else 2) or (call.has("offsets") and len(call.offsets.shape) != 1):
+        raise GraphError("bags are rows of indices, or stand one behind the other with a vector of offsets")
+    bags = call.offsets.shape[0] - call.integer("include_last_offset") if call.has("offsets") else indices[0]
+    if bags < 0:
+        raise GraphError("the last offset is missing")
+    return (TensorType((bags, w[1]), call.w.dtype),)
+
+
+def _bag_work(call: Call) -> Work:
+    """A value of each row looked up joins its bag, which starts empty: 1 add (max: 1 compare), and 1 mul where it has a
+    weight.  A mean takes 1 div a value of a bag.
+    """
+    values = call.indices.elements * call.w.shape[1]
+    joins = Work(compare=values) if call["mode"] == "max" else Work(add=values)
+    divided = call.outputs[0].elements if call["mode"] == "mean" else 0
+    return joins.plus(Work(mul=values if call.has("sample_weights") else 0, div=divided))
+
+
+def _bag_traffic(call: Call) -> Traffic:
+    """The rows that are looked up, no more than the table has, and the other operands."""
+    rows = min(call.indices.elements, call.w.shape[0])
+    others = [one.bytes for name, types in call.operands.items() if name != "w" for one in types]
+    return Traffic(known_total([call.w.dtype.bytes_of(rows * call.w.shape[1]), *others]), call.outputs[0].bytes)
+
+
+def _renormalised(call: Call) -> tuple[TensorType, ...]:
+    if len(call.w.shape) != 2:
+        raise GraphError(f"a table whose rows are renormalised has 2 dimensions, not {len(call.w.shape)}")
+    return (call.w,)
+
+
+def _renormalisation_work(call: Call) -> None:
+    """Depends on which rows are looked up, and which of them are too long."""
+
+
 EMBEDDING_OPERATORS: Final = (
     Op(
         "embedding",
@@ -38,5 +80,23 @@ EMBEDDING_OPERATORS: Final = (
         traffic=_traffic,
         attributes={"output_dtype": ""},
         summary="looks up rows of a table of weights; no MACs, and only the rows looked up are read",
+    ),
+    Op(
+        "embedding_bag",
+        Kind.REDUCTION,
+        "w:weight indices:control offsets:control? sample_weights?",
+        _bags,
+        _bag_work,
+        traffic=_bag_traffic,
+        attributes={"mode": "sum", "include_last_offset": False},
+        summary="sum, mean or largest of the rows of a table in each bag of indices; no MACs",
+    ),
+    Op(
+        "embedding_renorm",
+        Kind.NORMALISATION,
+        "w:weight indices:control",
+        _renormalised,
+        _renormalisation_work,
+        summary="a table in which the rows looked up are scaled down to a largest norm",
     ),
 )

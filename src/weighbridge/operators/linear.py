@@ -1,4 +1,4 @@
-"""Matrix products: linear layers and matmul."""
+"""Matrix products: linear layers, matmul, products of grouped rows, and bilinear layers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
-from .quantised import QUANTISED_SLOTS, contraction_work, result_dtype
+from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, result_dtype
 from .record import Call, Kind, Loops, Op, Work
-from .rules import number
+from .rules import dtype_of, number
 from .shapes import broadcast
 
 __all__ = ["LINEAR_OPERATORS"]
@@ -96,12 +96,76 @@ def _matmul_loops(call: Call) -> tuple[Loops, ...]:
     return _loops(_matmul_product(call))
 
 
-def _linear_work(call: Call) -> Work:
-    """As for matmul; a factor other than 1 costs a multiplication for every value that it scales."""
+def _product_work(call: Call) -> Work:
+    """One addition an output value where there is a bias, and what quantised operands need.  A factor other than 1 costs a
+    multiplication for every value that it scales.
+    """
     scaled = call.outputs[0].elements if number(call, "alpha") != 1 else 0
     scaled += call.b.elements if call.has("b") and number(call, "beta") != 1 else 0
     work = contraction_work(call)
     return work._replace(mul=work.mul + scaled) if scaled else work
+
+
+class _Grouped(NamedTuple):
+    """One product for each of ``groups`` runs; the runs together are as long as ``m``, ``n`` or ``k``, the axis they lie on."""
+
+    m: int
+    n: int
+    k: int
+    groups: int
+    output: Shape
+
+
+def _grouped(call: Call) -> _Grouped:
+    """Which axis is in runs follows from the dimensions, as in PyTorch: 2 and 3, 3 and 2, or 2 and 2."""
+    x, w = call.x.shape, call.w.shape
+    ranks = len(x), len(w)
+    if ranks not in ((2, 3), (3, 2), (2, 2)) or len(call.ends.shape) != 1:
+        raise GraphError(f"shapes of {x}, {w} and {call.ends.shape} are no product in groups")
+    groups, rows, k, columns = call.ends.shape[0], x[-2], x[-1], w[-1]
+    if k != w[-2] or any(shape[0] != groups for shape in (x, w) if len(shape) == 3):
+        raise GraphError(f"the shapes {x} and {w} do not multiply in {groups} groups")
+    output = (groups, rows, columns) if ranks == (2, 2) else (rows, columns)
+    return _Grouped(columns, rows, k, groups, output)
+
+
+def _infer_grouped(call: Call) -> tuple[TensorType, ...]:
+    output = _grouped(call).output
+    bias = (call.ends.shape[0], output[-1])
+    if call.has("b") and call.b.shape != bias:
+        raise GraphError(f"a bias of shape {call.b.shape} does not fit {bias[0]} groups of {bias[1]} columns")
+    return (TensorType(output, dtype_of(call, call.x.dtype, "output_dtype")),)
+
+
+def _grouped_loops(call: Call) -> tuple[Loops, ...]:
+    """Every row (column, place on the inner axis) meets the matrix of its group alone, however long the groups are."""
+    product = _grouped(call)
+    return (Loops(product.m, product.n, product.k),)
+
+
+def _bias_work(call: Call) -> Work:
+    """One addition an output value where there is a bias."""
+    return Work(add=call.outputs[0].elements if call.has("b") else 0)
+
+
+def _bilinear(call: Call) -> tuple[int, int, int, int]:
+    """(rows, features of x, features of z, output features)."""
+    x, z, w = call.x.shape, call.z.shape, call.w.shape
+    if len(w) != 3 or not x or not z or x[:-1] != z[:-1] or (x[-1], z[-1]) != w[1:]:
+        raise GraphError(f"inputs of shape {x} and {z} under a bilinear weight of shape {w}")
+    if call.has("b") and call.b.shape != w[:1]:
+        raise GraphError(f"a bias of shape {call.b.shape} for {w[0]} output features")
+    return prod(x[:-1]), x[-1], z[-1], w[0]
+
+
+def _infer_bilinear(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType((*call.x.shape[:-1], _bilinear(call)[3]), call.x.dtype),)
+
+
+def _bilinear_loops(call: Call) -> tuple[Loops, ...]:
+    """All of w by x; then for every row and output feature as many products with z as z has features."""
+    rows, i, j, o = _bilinear(call)
+    return Loops(o * j, rows, i, label="first"), Loops(o, 1, j, groups=rows, label="second")
 
 
 LINEAR_OPERATORS: Final = (
@@ -110,9 +174,16 @@ LINEAR_OPERATORS: Final = (
         Kind.CONTRACTION,
         f"x:weight w:weight b:bias? {QUANTISED_SLOTS}",
         _infer_linear,
-        _linear_work,
+        _product_work,
         loops=_linear_loops,
-        attributes={"weight_layout": "oi", "transpose_x": False, "alpha": 1.0, "beta": 1.0, "output_dtype": ""},
+        attributes={
+            "weight_layout": "oi",
+            "transpose_x": False,
+            "alpha": 1.0,
+            "beta": 1.0,
+            "output_dtype": "",
+            **QUANTISED,
+        },
         fuses=True,
         summary="linear layer over the last axis: alpha x w + beta b",
     ),
@@ -121,10 +192,36 @@ LINEAR_OPERATORS: Final = (
         Kind.CONTRACTION,
         f"x:weight w:weight b:bias? {QUANTISED_SLOTS}",
         _infer_matmul,
-        contraction_work,
+        _product_work,
         loops=_matmul_loops,
-        attributes={"transpose_x": False, "transpose_w": False, "output_dtype": ""},
+        attributes={
+            "transpose_x": False,
+            "transpose_w": False,
+            "alpha": 1.0,
+            "beta": 1.0,
+            "output_dtype": "",
+            **QUANTISED,
+        },
         fuses=True,
-        summary="matrix product by numpy's rules, leading axes broadcast; quantised too",
+        summary="matrix product by numpy's rules, leading axes broadcast: alpha x w + beta b; quantised too",
+    ),
+    Op(
+        "grouped_matmul",
+        Kind.CONTRACTION,
+        "x:weight w:weight ends:control b:bias?",
+        _infer_grouped,
+        _bias_work,
+        loops=_grouped_loops,
+        attributes={"output_dtype": ""},
+        summary="runs of rows (of columns, of the inner axis) that end at ``ends``, each by a matrix of its own",
+    ),
+    Op(
+        "bilinear",
+        Kind.CONTRACTION,
+        "x:weight z:weight w:weight b:bias?",
+        _infer_bilinear,
+        _bias_work,
+        loops=_bilinear_loops,
+        summary="x w z for every output feature, w a matrix each",
     ),
 )
