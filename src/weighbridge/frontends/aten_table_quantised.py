@@ -1,12 +1,249 @@
-"""PyTorch's operators in our vocabulary."""
+"""PyTorch's quantised operators as ours.
+
+Tensors of quantised types carry their scales and zero points with them, so that these are no operands.  The packed weight
+of a layer arrives as ``weight`` and ``bias``, and the window of a packed convolution under its usual names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from weighbridge.frontends.aten_call import Rule
+from weighbridge.frontends.aten_call import As, AtenCall, Rule, bind
+from weighbridge.frontends.aten_table_layers import spatial, window
+from weighbridge.frontends.foreign import Step
+from weighbridge.graph import Attribute
 
 __all__ = ["RULES_QUANTISED"]
 
-RULES_QUANTISED: Final[Mapping[str, Rule]] = {}
+_IN_TENSORS: Final = "in_tensors"
+_DYNAMIC: Final = "dynamic"
+_WEIGHT_ONLY: Final = "weight_only"
+_Attributes = Callable[[AtenCall], Mapping[str, Attribute]]
+
+
+def _then(rule: As, *functions: tuple[str, Mapping[str, Attribute]]) -> Rule:
+    """A rule whose result passes through unary functions, in one operator of PyTorch's."""
+
+    def steps(call: AtenCall) -> Sequence[Step]:
+        attributes = rule.attributes(call) if rule.attributes is not None else {}
+        names = [call.inner(f"before_{name}") for name, _ in functions]
+        made = [Step(rule.operator, list(bind(call, rule.operands)), attributes, names[:1])]
+        for (name, further), source, result in zip(functions, names, [*names[1:], ""], strict=True):
+            made.append(Step(name, (("x", source),), further, (result,) if result else call.outputs))
+        return made
+
+    return steps
+
+
+_RELU: Final[tuple[str, Mapping[str, Attribute]]] = ("relu", {})
+
+
+def _linear(quantisation: str) -> As:
+    return As(
+        "linear",
+        "x=X w=weight b=bias",
+        lambda call: {"quantisation": quantisation, "output_dtype": call.made[0].dtype.name},
+    )
+
+
+def _convolution(rank: int, quantisation: str) -> As:
+    def attributes(call: AtenCall) -> dict[str, Attribute]:
+        return {
+            "stride": spatial(call, "stride", rank, (1,)),
+            "padding": spatial(call, "padding", rank, (0,)),
+            "dilation": spatial(call, "dilation", rank, (1,)),
+            "groups": call.integer("groups", 1),
+            "quantisation": quantisation,
+            "output_dtype": call.made[0].dtype.name,
+        }
+
+    return As("conv", "x=qx w=weight b=bias", attributes)
+
+
+def _transposed(rank: int, quantisation: str) -> As:
+    plain = _convolution(rank, quantisation).attributes
+
+    def attributes(call: AtenCall) -> dict[str, Attribute]:
+        given = plain(call) if plain is not None else {}
+        return {**given, "output_padding": spatial(call, "output_padding", rank, (0,))}
+
+    return As("conv_transpose", "x=qx w=weight b=bias", attributes)
+
+
+def _one_more(rank: int, *functions: tuple[str, Mapping[str, Attribute]]) -> Rule:
+    """A convolution that adds another tensor to its result."""
+    convolution = _convolution(rank, _IN_TENSORS)
+
+    def steps(call: AtenCall) -> Sequence[Step]:
+        attributes = convolution.attributes(call) if convolution.attributes is not None else {}
+        summed, result = call.inner("convolved"), call.inner("sum") if functions else ""
+        made = [Step("conv", list(bind(call, convolution.operands)), attributes, (summed,))]
+        operands = (("a", summed), ("b", call.operand("qaccum")))
+        made.append(Step("add", operands, {}, (result,) if result else call.outputs))
+        made.extend(Step(name, (("x", result),), further, call.outputs) for name, further in functions)
+        return made
+
+    return steps
+
+
+def _layers() -> dict[str, Rule]:
+    """Linear layers and convolutions in all their forms."""
+    rules: dict[str, Rule] = {}
+    for suffix, quantisation in (("", _IN_TENSORS), ("_dynamic", _DYNAMIC), ("_dynamic_fp16", "by_operands")):
+        rules[f"quantized.linear{suffix}"] = _linear(quantisation)
+        rules[f"quantized.linear_relu{suffix}"] = _then(_linear(quantisation), _RELU)
+    for rank in (1, 2, 3):
+        for suffix, quantisation in (("", _IN_TENSORS), ("_dynamic", _DYNAMIC)):
+            rules[f"quantized.conv{rank}d{suffix}"] = _convolution(rank, quantisation)
+            rules[f"quantized.conv_transpose{rank}d{suffix}"] = _transposed(rank, quantisation)
+        rules[f"quantized.conv{rank}d_relu"] = _then(_convolution(rank, _IN_TENSORS), _RELU)
+    return rules
+
+
+def _slope(call: AtenCall) -> float:
+    return call.number("negative_slope", 0.01)
+
+
+def _leaky_linear(call: AtenCall) -> Sequence[Step]:
+    layer = _then(_linear(_IN_TENSORS), ("leaky_relu", {"alpha": _slope(call)}))
+    return layer(call) if callable(layer) else ()
+
+
+_LAYERS: Final[dict[str, Rule]] = {
+    **_layers(),
+    "quantized.linear_dynamic_fp16_unpacked_weight": _linear("by_operands"),
+    "quantized.linear_leaky_relu": _leaky_linear,
+    "quantized.linear_tanh": _then(_linear(_IN_TENSORS), ("tanh", {})),
+    "quantized.linear_with_input_q_dq_qweight_dq_output_fp32": _linear(_DYNAMIC),
+    "quantized.linear_with_input_q_dq_qweight_dq_relu_output_fp32": _then(_linear(_DYNAMIC), _RELU),
+    "quantized.conv2d_add": _one_more(2),
+    "quantized.conv2d_add_relu": _one_more(2, _RELU),
+    "quantized.matmul": As("matmul", "x=qa w=qb", lambda call: {"quantisation": _IN_TENSORS}),
+    "aten._int_mm": As("matmul", "x=self w=mat2", lambda call: {"output_dtype": "int32"}),
+    "aten._weight_int8pack_mm": As(
+        "linear", "x=self w=mat2 w_scale=scales", lambda call: {"quantisation": _WEIGHT_ONLY}
+    ),
+}
+
+
+def _normalised(call: AtenCall) -> dict[str, Attribute]:
+    return {"epsilon": call.number("eps", 1e-5)}
+
+
+_BATCH_NORM: Final = As("batch_norm", "x=qx scale=weight bias=bias mean=mean variance=var", _normalised)
+_ATEN_BATCH_NORM: Final = As("batch_norm", "x=input scale=weight bias=bias mean=mean variance=var", _normalised)
+_AFFINE: Final = "x=input scale=weight bias=bias"
+
+
+def _binary(operator: str) -> dict[str, Rule]:
+    """An operator of two quantised tensors, or of one and a number, with and without a ReLU."""
+    two, scalar = As(operator, "a=qa b=qb"), As(operator, "a=qa b=b")
+    return {
+        f"quantized.{operator}": two,
+        f"quantized.{operator}_relu": _then(two, _RELU),
+        f"quantized.{operator}_scalar.Tensor": scalar,
+        f"quantized.{operator}_scalar_relu.Tensor": _then(scalar, _RELU),
+    }
+
+
+def _concat(call: AtenCall) -> Sequence[Step]:
+    return (Step("concat", list(bind(call, "*xs=qx")), {"axis": call.integer("dim")}, call.outputs),)
+
+
+def _concat_relu(call: AtenCall) -> Sequence[Step]:
+    inner = call.inner("concatenated")
+    joined = Step("concat", list(bind(call, "*xs=qx")), {"axis": call.integer("dim")}, (inner,))
+    return joined, Step("relu", (("x", inner),), {}, call.outputs)
+
+
+def _window(rank: int) -> _Attributes:
+    return lambda call: {**window(call, rank), "dilation": spatial(call, "dilation", rank, (1,))}
+
+
+def _alpha(name: str, default: float) -> _Attributes:
+    return lambda call: {"alpha": call.number(name, default)}
+
+
+_OTHERS: Final[dict[str, Rule]] = {
+    **_binary("add"),
+    **_binary("mul"),
+    "quantized.cat": _concat,
+    "quantized.cat_relu": _concat_relu,
+    **{f"quantized.batch_norm{rank}": _BATCH_NORM for rank in ("", "1d", "2d", "3d")},
+    **{f"quantized.batch_norm{rank}_relu": _then(_BATCH_NORM, _RELU) for rank in ("", "1d", "2d", "3d")},
+    "aten.quantized_batch_norm": _ATEN_BATCH_NORM,
+    "quantized.layer_norm": As(
+        "layer_norm", _AFFINE, lambda call: {"axis": -len(call.integers("normalized_shape")), **_normalised(call)}
+    ),
+    "quantized.group_norm": As(
+        "group_norm", _AFFINE, lambda call: {"groups": call.integer("num_groups", 1), **_normalised(call)}
+    ),
+    "quantized.instance_norm": As("instance_norm", _AFFINE, _normalised),
+    "quantized.softmax": As("softmax", "x=qx", lambda call: {"axis": call.integer("dim", -1)}),
+    "quantized.max_pool1d": As("max_pool", "x=qx", _window(1), "y"),
+    "quantized.max_pool2d": As("max_pool", "x=qx", _window(2), "y"),
+    "quantized.hardswish": As("hard_swish", "x=input"),
+    "quantized.sigmoid": As("sigmoid", "x=qx"),
+    "quantized.leaky_relu": As("leaky_relu", "x=qx", _alpha("negative_slope", 0.01)),
+    "quantized.elu": As("elu", "x=self", _alpha("alpha", 1.0)),
+    "quantized.celu": As("celu", "x=self", _alpha("alpha", 1.0)),
+    "quantized.relu6": As("clip", "x=qx", lambda call: {"low": 0.0, "high": 6.0}),
+    "quantized.prelu": As("prelu", "x=qx slope=weight"),
+    "quantized.dropout": As("dropout", "x=self"),
+}
+
+
+def _dtype(call: AtenCall) -> dict[str, Attribute]:
+    return {"dtype": call.made[0].dtype.name}
+
+
+def _along(call: AtenCall) -> dict[str, Attribute]:
+    return {**_dtype(call), "axis": call.integer("axis", 1)}
+
+
+def _fake_along(call: AtenCall) -> dict[str, Attribute]:
+    return {"axis": call.integer("axis", 1)}
+
+
+def _in_blocks(call: AtenCall) -> dict[str, Attribute]:
+    return {**_dtype(call), "axis": -1, "block_size": call.integer("group_size", 1)}
+
+
+def _dynamic(call: AtenCall) -> Sequence[Step]:
+    """Scale and zero point are the result's own."""
+    return (Step("dynamic_quantize", list(bind(call, "x=self")), _dtype(call), (call.outputs[0], "", "")),)
+
+
+_WITH_TENSORS: Final = "x=self scale=scale zero_point=zero_point"
+_BY_CHANNEL: Final = "x=self scale=scales zero_point=zero_points"
+_DECOMPOSED: Final = "x=input scale=scale zero_point=zero_point"
+_DECOMPOSED_BY_CHANNEL: Final = "x=input scale=scales zero_point=zero_points"
+
+_CONVERSIONS: Final[dict[str, Rule]] = {
+    "aten.quantize_per_tensor": As("quantize", _WITH_TENSORS, _dtype),
+    "aten.quantize_per_channel": As("quantize", _BY_CHANNEL, _along),
+    "aten.quantize_per_tensor_dynamic": _dynamic,
+    "aten.dequantize": As("dequantize", "x=self", _dtype),
+    "aten.int_repr": As("cast", "x=self", _dtype),
+    "aten._make_per_tensor_quantized_tensor": As("cast", "x=self", _dtype),
+    "aten._make_per_channel_quantized_tensor": As("cast", "x=self", _dtype),
+    "quantized_decomposed.quantize_per_tensor": As("quantize", _DECOMPOSED, _dtype),
+    "quantized_decomposed.quantize_per_channel": As("quantize", _DECOMPOSED_BY_CHANNEL, _along),
+    "quantized_decomposed.quantize_per_channel_group": As("quantize", _DECOMPOSED_BY_CHANNEL, _in_blocks),
+    "quantized_decomposed.dequantize_per_tensor": As("dequantize", _DECOMPOSED, _dtype),
+    "quantized_decomposed.dequantize_per_channel": As("dequantize", _DECOMPOSED_BY_CHANNEL, _along),
+    "quantized_decomposed.dequantize_per_channel_group": As("dequantize", _DECOMPOSED_BY_CHANNEL, _in_blocks),
+    "quantized_decomposed.convert_element_type": As("cast", "x=input", _dtype),
+    "aten.fake_quantize_per_tensor_affine": As("fake_quantize", _WITH_TENSORS, None, "y"),
+    "aten.fake_quantize_per_tensor_affine_cachemask": As("fake_quantize", _WITH_TENSORS, None, "y mask"),
+    "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams": As(
+        "fake_quantize", _WITH_TENSORS, None, "y mask"
+    ),
+    "aten.fake_quantize_per_channel_affine": As("fake_quantize", _WITH_TENSORS, _fake_along, "y"),
+    "aten.fake_quantize_per_channel_affine_cachemask": As("fake_quantize", _WITH_TENSORS, _fake_along, "y mask"),
+    "aten._fake_quantize_learnable_per_tensor_affine": As("fake_quantize", _WITH_TENSORS, None, "y"),
+    "aten._fake_quantize_learnable_per_channel_affine": As("fake_quantize", _WITH_TENSORS, _fake_along, "y"),
+}
+
+RULES_QUANTISED: Final[Mapping[str, Rule]] = {**_LAYERS, **_OTHERS, **_CONVERSIONS}

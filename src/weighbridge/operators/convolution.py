@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .quantised import QUANTISED_SLOTS, contraction_work, result_dtype
+from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, result_dtype
 from .record import Call, Kind, Loops, Op, Work
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
 
@@ -185,7 +185,7 @@ CONVOLUTION_OPERATORS: Final = (
         _infer,
         contraction_work,
         loops=_loops,
-        attributes={**_COMMON, "weight_layout": "oi_spatial"},
+        attributes={**_COMMON, **QUANTISED, "weight_layout": "oi_spatial"},
         fuses=True,
         summary="convolution with groups, stride, dilation and padding; quantised too; padded taps count",
     ),
@@ -196,7 +196,7 @@ CONVOLUTION_OPERATORS: Final = (
         _infer_transposed,
         contraction_work,
         loops=_transposed_loops,
-        attributes={**_COMMON, "weight_layout": "io_spatial", "output_padding": 0, "output_size": ()},
+        attributes={**_COMMON, **QUANTISED, "weight_layout": "io_spatial", "output_padding": 0, "output_size": ()},
         fuses=True,
         summary="transposed convolution; each product of an input value counts once",
     ),

@@ -1,56 +1,133 @@
 """Losses, and the few operators that belong to no other family.
 
 The work: negative log likelihood takes 1 mul (a class weight) and 1 add (a sum) a target, and 1 div for a mean; the
-cross-entropy takes a log-softmax over the classes before it.  A rotated pair takes 4 mul and 2 add.  A determinant is an
-elimination: for n x n, n (n - 1) / 2 div, (n - 1) n (2 n - 1) / 6 mul and as many add, and n - 1 mul for the diagonal.
+cross-entropy takes a log-softmax over the classes before it.  Where its targets are probabilities, an element takes 1 mul and
+1 add more, and 1 mul for a class weight; smoothed ones 1 mul and 1 add an element, and smoothed labels 1 add an element (the
+sum of all classes), 1 mul for a class weight, and 2 mul and 1 add a target.  The losses of two tensors, element by element,
+take 1 mul for a weight, 1 add for a sum and 1 div in all for a mean, and before that what their records say.  A rotated pair
+takes 4 mul and 2 add.  A determinant is an elimination: for n x n, n (n - 1) / 2 div, (n - 1) n (2 n - 1) / 6 mul and as
+many add, and n - 1 mul for the diagonal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from math import prod
 from typing import Final
 
 from weighbridge.errors import GraphError
-from weighbridge.graph import Attribute, TensorType
+from weighbridge.graph import Attribute, Shape, TensorType
 
 from .normalisation import log_softmax
 from .record import Call, Kind, Op, Work
-from .shapes import asked_outputs
+from .rules import in_words, number
+from .shapes import asked_outputs, broadcast
 
 __all__ = ["LOSS_OPERATORS"]
 
 
-def _loss_type(call: Call) -> TensorType:
-    """x: batch x classes x positions; targets: batch x positions."""
-    scores, targets, reduction = call.x.shape, call.targets.shape, call.text("reduction")
-    if len(scores) < 2 or targets != (scores[0], *scores[2:]):
-        raise GraphError(f"targets of shape {targets} for scores of shape {scores}")
-    if call.has("weight") and call.weight.shape != (scores[1],):
-        raise GraphError(f"weights of shape {call.weight.shape} for {scores[1]} classes")
+def _rows_and_classes(call: Call) -> tuple[Shape, int]:
+    """x: batch x classes x positions, or the classes alone; rows are what is left without the classes."""
+    scores = call.x.shape
+    if not scores:
+        raise GraphError("a loss needs the scores of classes, not a scalar")
+    rows, classes = (scores[:1] + scores[2:], scores[1]) if len(scores) > 1 else ((), scores[0])
+    if call.has("weight") and call.weight.shape != (classes,):
+        raise GraphError(f"weights of shape {call.weight.shape} for {classes} classes")
+    return rows, classes
+
+
+def _reduced(call: Call, shape: Shape) -> TensorType:
+    reduction = call.text("reduction")
     if reduction not in ("none", "sum", "mean"):
         raise GraphError(f"a loss has no reduction {reduction!r}")
-    return TensorType(targets if reduction == "none" else (), call.x.dtype)
+    return TensorType(shape if reduction == "none" else (), call.x.dtype)
+
+
+def _reduction_work(call: Call, losses: int) -> Work:
+    """1 add a loss for a sum or mean, and 1 div for a mean."""
+    reduction = call["reduction"]
+    return Work(add=0 if reduction == "none" else losses, div=int(reduction == "mean"))
+
+
+def _loss_type(call: Call) -> TensorType:
+    """A target a row."""
+    rows, _ = _rows_and_classes(call)
+    if call.targets.shape != rows:
+        raise GraphError(f"targets of shape {call.targets.shape} for scores of shape {call.x.shape}")
+    return _reduced(call, rows)
 
 
 def _negative_log_likelihood(call: Call) -> tuple[TensorType, ...]:
-    return (_loss_type(call),)
+    return asked_outputs(call, {"loss": _loss_type(call), "total_weight": TensorType((), call.x.dtype)})
+
+
+def _has_probabilities(call: Call) -> bool:
+    """Whether the targets are a distribution over the classes, not the number of one."""
+    return call.targets.shape == call.x.shape and call.targets.dtype.kind == "float"
 
 
 def _cross_entropy(call: Call) -> tuple[TensorType, ...]:
-    return asked_outputs(call, {"loss": _loss_type(call), "log_probabilities": call.x})
+    loss = _reduced(call, _rows_and_classes(call)[0]) if _has_probabilities(call) else _loss_type(call)
+    return asked_outputs(call, {"loss": loss, "log_probabilities": call.x})
 
 
 def _negative_log_likelihood_work(call: Call) -> Work:
     """1 mul a target for a weight, 1 add for a sum, 1 div for a mean; a weighted mean 1 add more, as it sums the weights."""
-    targets, weighted, reduction = call.targets.elements, int(call.has("weight")), call["reduction"]
-    adds = 0 if reduction == "none" else targets
-    if reduction == "mean" and weighted:
-        adds *= 2
-    return Work(add=adds, mul=weighted * targets, div=int(reduction == "mean"))
+    targets, weighted = call.targets.elements, int(call.has("weight"))
+    summed = targets if weighted and call["reduction"] == "mean" else 0
+    return Work(add=summed, mul=weighted * targets).plus(_reduction_work(call, targets))
 
 
 def _cross_entropy_work(call: Call) -> Work:
-    """A log-softmax over the classes, then the negative log likelihood."""
-    return log_softmax(call.x.elements, call.targets.elements).plus(_negative_log_likelihood_work(call))
+    """A log-softmax over the classes, then the negative log likelihood, or the sum over all classes."""
+    elements, smoothed, weighted = call.x.elements, bool(number(call, "label_smoothing")), int(call.has("weight"))
+    if _has_probabilities(call):
+        rows = prod(_rows_and_classes(call)[0])
+        summed = Work(add=1 + smoothed, mul=1 + smoothed + weighted).times(elements)
+        return log_softmax(elements, rows).plus(summed).plus(_reduction_work(call, rows))
+    targets = call.targets.elements
+    work = log_softmax(elements, targets).plus(_negative_log_likelihood_work(call))
+    if smoothed:
+        work = work.plus(Work(add=1, mul=weighted).times(elements)).plus(Work(add=1, mul=2).times(targets))
+    return work
+
+
+def _pair_losses(call: Call) -> Shape:
+    """x, targets and weight stretch to one shape."""
+    others = [call.all(name)[0].shape for name in ("weight", "positive_weight") if call.has(name)]
+    return broadcast(call.x.shape, call.targets.shape, *others)
+
+
+def _pair_loss(call: Call) -> tuple[TensorType, ...]:
+    return (_reduced(call, _pair_losses(call)),)
+
+
+def _pair_work(kinds: Mapping[str, int], **positive: int) -> Callable[[Call], Work]:
+    unit, more = Work(**kinds), Work(**positive)
+
+    def work(call: Call) -> Work:
+        losses, one = prod(_pair_losses(call)), unit
+        if call.has("weight"):
+            one = one.plus(Work(mul=1))
+        if call.has("positive_weight"):
+            one = one.plus(more)
+        return one.times(losses).plus(_reduction_work(call, losses))
+
+    extra = f"; {in_words(more)} more for a positive weight" if positive else ""
+    work.__doc__ = f"{in_words(unit)} an element{extra}; 1 mul for a weight, 1 add for a sum, and 1 div for a mean."
+    return work
+
+
+def _connectionist(call: Call) -> tuple[TensorType, ...]:
+    """x: steps x batch x classes, or steps x classes; a loss for every sequence."""
+    if len(call.x.shape) not in (2, 3):
+        raise GraphError(f"log probabilities of shape {call.x.shape}: steps x batch x classes")
+    return asked_outputs(call, {"loss": _reduced(call, call.x.shape[1:-1])})
+
+
+def _depends_on_values(call: Call) -> None:
+    """Unknown: how long the sequences are and which labels repeat, only their values tell."""
 
 
 def _rotary(call: Call) -> tuple[TensorType, ...]:
@@ -92,6 +169,21 @@ def _determinant_work(call: Call) -> Work:
 
 _REDUCTION: Final[dict[str, Attribute]] = {"reduction": "mean"}
 
+
+def _pair(name: str, summary: str, attributes: Mapping[str, Attribute] | None = None, **kinds: int) -> Op:
+    """A loss of two tensors, element by element."""
+    attributes = {**_REDUCTION, **(attributes or {})}
+    return Op(
+        name,
+        Kind.REDUCTION,
+        "x targets weight:statistic?",
+        _pair_loss,
+        _pair_work(kinds),
+        attributes=attributes,
+        summary=summary,
+    )
+
+
 LOSS_OPERATORS: Final = (
     Op(
         "negative_log_likelihood_loss",
@@ -99,7 +191,7 @@ LOSS_OPERATORS: Final = (
         "x targets weight:statistic?",
         _negative_log_likelihood,
         _negative_log_likelihood_work,
-        attributes=_REDUCTION,
+        attributes={**_REDUCTION, "outputs": ("loss",)},
         summary="minus the log probability of the target class",
     ),
     Op(
@@ -108,8 +200,62 @@ LOSS_OPERATORS: Final = (
         "x targets weight:statistic?",
         _cross_entropy,
         _cross_entropy_work,
+        attributes={**_REDUCTION, "label_smoothing": 0.0, "outputs": ("loss",)},
+        summary="minus the log softmax of the target class, or of all classes by their probabilities",
+    ),
+    _pair("mean_squared_error_loss", "(x - target)^2", add=1, mul=1),
+    _pair("l1_loss", "|x - target|", add=1, compare=1),
+    _pair(
+        "smooth_l1_loss",
+        "d^2 / (2 beta) for d = |x - target| below beta, else d - beta / 2",
+        {"beta": 1.0},
+        add=2,
+        mul=2,
+        compare=2,
+    ),
+    _pair(
+        "huber_loss",
+        "d^2 / 2 for d = |x - target| below delta, else delta (d - delta / 2)",
+        {"delta": 1.0},
+        add=2,
+        mul=3,
+        compare=2,
+    ),
+    _pair(
+        "binary_cross_entropy_loss",
+        "(target - 1) log(1 - x) - target log(x), logs not below -100",
+        add=3,
+        mul=2,
+        compare=2,
+        special=2,
+    ),
+    Op(
+        "binary_cross_entropy_with_logits_loss",
+        Kind.REDUCTION,
+        "x targets weight:statistic? positive_weight:statistic?",
+        _pair_loss,
+        _pair_work({"add": 4, "mul": 1, "compare": 2, "special": 2}, add=4, mul=2),
+        attributes=_REDUCTION,
+        summary="max(x, 0) - x target + log(1 + exp(-|x|)); with a positive weight p"
+        " (1 - target) x + (1 + (p - 1) target) (log(1 + exp(-|x|)) + max(-x, 0))",
+    ),
+    _pair(
+        "kl_divergence_loss",
+        "target (log(target) - x), or exp(target) (target - x) where targets are logs",
+        {"log_targets": False},
+        add=1,
+        mul=1,
+        special=1,
+    ),
+    _pair("soft_margin_loss", "log(1 + exp(-target x))", add=2, mul=1, special=2),
+    Op(
+        "ctc_loss",
+        Kind.REDUCTION,
+        "x targets:control input_lengths:control? target_lengths:control?",
+        _connectionist,
+        _depends_on_values,
         attributes={**_REDUCTION, "outputs": ("loss",)},
-        summary="minus the log softmax of the target class",
+        summary="connectionist temporal classification: minus the log probability of all alignments of a sequence",
     ),
     Op(
         "rotary_embedding",

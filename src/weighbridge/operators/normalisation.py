@@ -5,7 +5,7 @@ Work is stated for each element and for each group that is normalised together (
 - softmax: an element 1 compare (largest), 2 add (subtract it, sum), 1 special, 1 div; log-softmax: 3 add (subtract the largest,
   sum, subtract the log), 1 compare, 1 special, and a row 1 add, 1 special; hardmax: 2 compare;
 - batch norm at inference: 1 mul, 1 add, as scale / sqrt(variance + epsilon) and the shift are constants; in training as layer
-  norm with the channels as rows, and 2 mul, 1 add for each of the two running statistics;
+  norm with the channels as rows, and 2 mul, 1 add for each of the two running statistics, where there are any;
 - layer, group and instance norm: an element 3 add (mean, centring, variance), 2 mul (square, times the inverse deviation), 1 mul
   for a scale, 1 add for a bias; a row 3 div (two means, inverse), 1 add (epsilon), 1 special (square root);
 - RMS norm: an element 1 add, 2 mul, 1 mul for a scale; a row 2 div, 1 add, 1 special;
@@ -29,6 +29,8 @@ from .rules import axes_of, dtype_of, each
 from .shapes import asked_outputs, axis_of, broadcast
 
 __all__ = ["NORMALISATION_OPERATORS", "SOFTMAX", "log_softmax"]
+
+_STATISTICS: Final = ("mean", "variance")
 
 SOFTMAX: Final = Work(add=2, compare=1, special=1, div=1)
 """A softmax's work on an element."""
@@ -72,16 +74,26 @@ def _check_channels(call: Call, *names: str) -> None:
 
 
 def _batch_norm(call: Call) -> tuple[TensorType, ...]:
-    _check_channels(call, "scale", "bias", "mean", "variance")
-    return asked_outputs(call, {"y": call.x, "mean": call.mean, "variance": call.variance})
+    """``mean`` and ``variance`` are the running statistics, updated; the batch's own have float32 values, one a channel."""
+    _check_channels(call, *_STATISTICS, "scale", "bias")
+    if not call["training"] and not all(map(call.has, _STATISTICS)):
+        raise GraphError("batch norm at inference needs the running mean and variance")
+    one = TensorType((_channels(call),), DTYPES["float32"])
+    own = {"y": call.x, "batch_mean": one, "inverse_deviation": one} if call["training"] else {"y": call.x}
+    return asked_outputs(call, {**own, **{name: call.all(name)[0] for name in _STATISTICS if call.has(name)}})
 
 
 def _batch_norm_work(call: Call) -> Work:
-    """1 add, 1 mul an element; in training as layer norm by channels, and 2 add, 4 mul a channel."""
+    """1 add, 1 mul an element; in training as layer norm by channels, and 1 add, 2 mul a running statistic."""
     if not call["training"]:
         return Work(add=1, mul=1).times(call.x.elements)
     channels = _channels(call)
-    return _moments(call, channels).plus(Work(add=1, mul=2).times(2 * channels))
+    return _moments(call, channels).plus(_running(call).times(channels))
+
+
+def _running(call: Call) -> Work:
+    """The update of one channel's running statistics: momentum times one, its rest times the other, added."""
+    return Work(add=1, mul=2).times(sum(map(call.has, _STATISTICS)))
 
 
 def _moments(call: Call, rows: int) -> Work:
@@ -118,8 +130,9 @@ def _layer_norm_work(call: Call) -> Work:
 
 
 def _rms_norm(call: Call) -> tuple[TensorType, ...]:
-    _tail(call)
-    return (call.x,)
+    tail = _tail(call)
+    one = TensorType(_rows(call) + (1,) * len(tail), dtype_of(call, DTYPES["float32"], "statistics_dtype"))
+    return asked_outputs(call, {"y": call.x, "inverse_root": one})
 
 
 def _rms_norm_work(call: Call) -> Work:
@@ -137,7 +150,8 @@ def _group_norm(call: Call) -> tuple[TensorType, ...]:
     for name in ("scale", "bias"):
         if call.has(name) and call.operands[name][0].elements not in (channels, groups):
             raise GraphError(f"{name} has {call.operands[name][0].elements} elements for {channels} channels")
-    return (call.x,)
+    one = TensorType((call.x.shape[0], groups), call.x.dtype)
+    return asked_outputs(call, {"y": call.x, "mean": one, "inverse_deviation": one})
 
 
 def _group_norm_work(call: Call) -> Work:
@@ -148,13 +162,19 @@ def _group_norm_work(call: Call) -> Work:
 def _instance_norm(call: Call) -> tuple[TensorType, ...]:
     if len(call.x.shape) < 2:
         raise GraphError("instance norm needs a batch and channels")
-    _check_channels(call, "scale", "bias")
+    _check_channels(call, "scale", "bias", *_STATISTICS)
     return (call.x,)
 
 
 def _instance_norm_work(call: Call) -> Work:
-    """3 add, 2 mul an element, 1 mul for a scale, 1 add for a bias; 1 add, 3 div, 1 special a row: a channel of one image."""
-    return _moments(call, call.x.shape[0] * _channels(call))
+    """3 add, 2 mul an element, 1 mul for a scale, 1 add for a bias; 1 add, 3 div, 1 special a row: a channel of one image.
+
+    A running statistic takes 1 add, 2 mul a row; 1 add between two images and 1 div a channel for the mean over the images.
+    """
+    images, channels = call.x.shape[0], _channels(call)
+    done = _moments(call, images * channels).plus(_running(call).times(images * channels))
+    kept = sum(map(call.has, _STATISTICS)) * channels
+    return done.plus(Work(add=max(images - 1, 0), div=1).times(kept))
 
 
 def _mean_variance(call: Call) -> tuple[TensorType, ...]:
@@ -197,6 +217,7 @@ def _lp_norm_work(call: Call) -> Work:
 
 
 _AFFINE: Final = "x scale:affine? bias:affine?"
+_WITH_STATISTICS: Final = f"{_AFFINE} mean:statistic? variance:statistic?"
 _EPSILON: Final[dict[str, Attribute]] = {"epsilon": 1e-5}
 _OUTPUTS: Final[dict[str, Attribute]] = {"outputs": ("y",)}
 _LAYOUT: Final[dict[str, Attribute]] = {"layout": "channels_first"}
@@ -214,7 +235,7 @@ NORMALISATION_OPERATORS: Final = (
     Op(
         "batch_norm",
         Kind.NORMALISATION,
-        "x scale:affine? bias:affine? mean:statistic variance:statistic",
+        _WITH_STATISTICS,
         _batch_norm,
         _batch_norm_work,
         attributes={**_EPSILON, **_LAYOUT, "training": False, **_OUTPUTS},
@@ -235,7 +256,7 @@ NORMALISATION_OPERATORS: Final = (
         "x scale:affine?",
         _rms_norm,
         _rms_norm_work,
-        attributes={"axis": -1, **_EPSILON},
+        attributes={"axis": -1, **_EPSILON, "statistics_dtype": "float32", **_OUTPUTS},
         summary="divided by the root mean square over all axes from one on",
     ),
     Op(
@@ -244,13 +265,13 @@ NORMALISATION_OPERATORS: Final = (
         _AFFINE,
         _group_norm,
         _group_norm_work,
-        attributes={"groups": REQUIRED, **_EPSILON, **_LAYOUT},
+        attributes={"groups": REQUIRED, **_EPSILON, **_LAYOUT, **_OUTPUTS},
         summary="normalised over the channels of a group and space",
     ),
     Op(
         "instance_norm",
         Kind.NORMALISATION,
-        _AFFINE,
+        _WITH_STATISTICS,
         _instance_norm,
         _instance_norm_work,
         attributes={**_EPSILON, **_LAYOUT},

@@ -89,6 +89,27 @@ def _infer_adaptive_max(call: Call) -> tuple[TensorType, ...]:
     return _with_indices(call, frame.shape(frame.channels, output))
 
 
+def _fractional(call: Call) -> tuple[Frame, Shape, Shape]:
+    """(map, kernel, output sizes): windows of one size at places that random numbers set."""
+    frame, kernel = _spatial_frame(call, "kernel")
+    output = per_axis(call.integers("output_size"), len(kernel), "output_size")
+    for size, k, o in zip(frame.sizes, kernel, output, strict=True):
+        if min(k, o) < 1 or o + k - 1 > size:
+            raise GraphError(f"{o} windows of {k} do not fit {size} places")
+    return frame, kernel, output
+
+
+def _infer_fractional(call: Call) -> tuple[TensorType, ...]:
+    frame, _, output = _fractional(call)
+    return _with_indices(call, frame.shape(frame.channels, output))
+
+
+def _fractional_taps(call: Call) -> tuple[int, int]:
+    frame, kernel, output = _fractional(call)
+    results = frame.maps * frame.channels * prod(output)
+    return results, results * prod(kernel)
+
+
 def _window_taps(call: Call) -> tuple[int, int]:
     """(results, values that all windows hold together), padding included."""
     frame, kernel, output = _window_result(call)
@@ -213,6 +234,15 @@ POOLING_OPERATORS: Final = (
         _average_work(_adaptive_taps),
         _ADAPTIVE,
         "mean of each of output_size windows, which may overlap",
+    ),
+    Op(
+        "fractional_max_pool",
+        Kind.POOLING,
+        "x samples:control",
+        _infer_fractional,
+        _max_work(_fractional_taps),
+        attributes={"kernel": REQUIRED, "output_size": REQUIRED, **_LAYOUT, **_INDICES},
+        summary="largest value of each of output_size windows, placed at random",
     ),
     Op(
         "max_unpool",

@@ -14,16 +14,21 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
 from .record import Call, Kind, Op, Work
-from .rules import dtype_of
-from .shapes import axis_of
+from .rules import dtype_of, each
+from .shapes import asked_outputs, axis_of
 
-__all__ = ["QUANTISATION_OPERATORS"]
+__all__ = ["QUANTISATION_OPERATORS", "dynamic_quantisation"]
 
 _UINT8, _FLOAT32 = DTYPES["uint8"], DTYPES["float32"]
 
 
 def _check_scale(call: Call) -> None:
-    """One scale, one a position of ``axis``, or one a block of ``block_size`` positions along it."""
+    """One scale, one a position of ``axis``, or one a block of ``block_size`` positions along it.
+
+    Without an operand the scale, and a zero point beside it, are the quantised tensor's own.
+    """
+    if not call.has("scale"):
+        return
     shape, scale, block = call.x.shape, call.scale.shape, call.integer("block_size")
     if call.scale.elements == 1 and len(scale) <= 1:
         return
@@ -38,8 +43,14 @@ def _check_scale(call: Call) -> None:
 
 
 def _check_zero_point(call: Call) -> None:
-    if call.has("zero_point") and call.zero_point.elements != call.scale.elements:
-        raise GraphError(f"{call.scale.elements} scales and {call.zero_point.elements} zero points")
+    if call.has("zero_point") and (not call.has("scale") or call.zero_point.elements != call.scale.elements):
+        scales = call.scale.elements if call.has("scale") else 0
+        raise GraphError(f"{scales} scales and {call.zero_point.elements} zero points")
+
+
+def _shifts(call: Call) -> int:
+    """1 where values are shifted by a zero point."""
+    return int(call.has("zero_point") or not call.has("scale"))
 
 
 def _quantize(call: Call) -> tuple[TensorType, ...]:
@@ -52,18 +63,18 @@ def _quantize(call: Call) -> tuple[TensorType, ...]:
 
 def _quantize_work(call: Call) -> Work:
     """1 add, 1 div, 2 compare an element; 1 add for a zero point."""
-    return Work(add=1 + call.has("zero_point"), div=1, compare=2).times(call.x.elements)
+    return Work(add=1 + _shifts(call), div=1, compare=2).times(call.x.elements)
 
 
 def _dequantize(call: Call) -> tuple[TensorType | DType, ...]:
     _check_scale(call)
     _check_zero_point(call)
-    return (TensorType(call.x.shape, dtype_of(call, call.scale.dtype)),)
+    return (TensorType(call.x.shape, dtype_of(call, call.scale.dtype if call.has("scale") else _FLOAT32)),)
 
 
 def _dequantize_work(call: Call) -> Work:
     """1 mul an element; 1 add for a zero point."""
-    return Work(add=int(call.has("zero_point")), mul=1).times(call.x.elements)
+    return Work(add=_shifts(call), mul=1).times(call.x.elements)
 
 
 def _dynamic_quantize(call: Call) -> tuple[TensorType, ...]:
@@ -72,18 +83,30 @@ def _dynamic_quantize(call: Call) -> tuple[TensorType, ...]:
 
 
 def _dynamic_quantize_work(call: Call) -> Work:
-    """2 add, 1 div, 4 compare an element; 3 add, 2 div, 4 compare in all.
+    """2 add, 1 div, 4 compare an element; 3 add, 2 div, 4 compare in all."""
+    return dynamic_quantisation(call.x.elements)
+
+
+def dynamic_quantisation(elements: int) -> Work:
+    """The work of quantising so many values by their own range.
 
     Range, then quantisation with a zero point; scale: range over levels; zero point: rounded and kept in range.
     """
-    return Work(add=2, div=1, compare=4).times(call.x.elements).plus(Work(add=3, div=2, compare=4))
+    return Work(add=2, div=1, compare=4).times(elements).plus(Work(add=3, div=2, compare=4))
+
+
+def _fake_quantize(call: Call) -> tuple[TensorType, ...]:
+    if call.has("scale"):
+        _check_scale(call)
+        _check_zero_point(call)
+    return asked_outputs(call, {"y": call.x, "mask": TensorType(call.x.shape, DTYPES["bool"])})
 
 
 QUANTISATION_OPERATORS: Final = (
     Op(
         "quantize",
         Kind.QUANTISATION,
-        "x scale:statistic zero_point:statistic?",
+        "x scale:statistic? zero_point:statistic?",
         _quantize,
         _quantize_work,
         attributes={"dtype": "", "axis": 1, "block_size": 0},
@@ -92,11 +115,20 @@ QUANTISATION_OPERATORS: Final = (
     Op(
         "dequantize",
         Kind.QUANTISATION,
-        "x scale:statistic zero_point:statistic?",
+        "x scale:statistic? zero_point:statistic?",
         _dequantize,
         _dequantize_work,
         attributes={"dtype": "", "axis": 1, "block_size": 0},
         summary="scale (x - zero point)",
+    ),
+    Op(
+        "fake_quantize",
+        Kind.QUANTISATION,
+        "x scale:statistic? zero_point:statistic?",
+        _fake_quantize,
+        each(add=3, mul=1, div=1, compare=2),
+        attributes={"axis": 1, "block_size": 0, "outputs": ("y",)},
+        summary="quantised with a zero point and dequantised again",
     ),
     Op(
         "dynamic_quantize",

@@ -4,6 +4,13 @@ A quantised convolution or matrix product is the ordinary operator with these op
 come from the same formula.  The work is what the definition says, (x - x_zero_point) x (w - w_zero_point) x scale + y_zero_point,
 saturated: one addition for every value of an operand that has a zero point, and for every result one multiplication, one
 addition where it has a zero point, and two comparisons.
+
+The attribute ``quantisation`` says where scales and zero points are if they are not operands:
+
+- ``"in_tensors"``: tensors carry them (PyTorch): x and the result have a zero point, the weight none;
+- ``"dynamic"``: x is float, quantised by its own range as the operator runs, and the result is scaled back to float: one
+  multiplication for every result, and a dynamic quantisation of x;
+- ``"weight_only"``: the weight alone is quantised: one multiplication for every result, by the scale of its channel.
 """
 
 from __future__ import annotations
@@ -11,16 +18,21 @@ from __future__ import annotations
 from typing import Final
 
 from weighbridge.dtypes import DType
+from weighbridge.errors import GraphError
+from weighbridge.graph import Attribute
 
+from .quantisation import dynamic_quantisation
 from .record import Call, Work
 from .rules import dtype_of
 
-__all__ = ["QUANTISED_SLOTS", "contraction_work", "result_dtype"]
+__all__ = ["QUANTISED", "QUANTISED_SLOTS", "contraction_work", "result_dtype"]
 
 QUANTISED_SLOTS: Final = (
     "x_scale:statistic? x_zero_point:statistic? w_scale:statistic? w_zero_point:statistic? "
     "y_scale:statistic? y_zero_point:statistic?"
 )
+QUANTISED: Final[dict[str, Attribute]] = {"quantisation": "by_operands"}
+"""The attribute of every operator that has these slots."""
 
 
 def result_dtype(call: Call) -> DType:
@@ -30,11 +42,19 @@ def result_dtype(call: Call) -> DType:
 
 def _quantisation_work(call: Call) -> Work:
     """Shifting the operands by their zero points, and requantising the result where it has a scale."""
+    where, results = call.text("quantisation"), call.outputs[0].elements
+    if where == "in_tensors":
+        return Work(add=call.x.elements + results, mul=results, compare=2 * results)
+    if where == "dynamic":
+        return dynamic_quantisation(call.x.elements).plus(Work(add=call.x.elements, mul=results))
+    if where == "weight_only":
+        return Work(mul=results)
+    if where != "by_operands":
+        raise GraphError(f"there is no quantisation {where!r}")
     add = call.x.elements if call.has("x_zero_point") else 0
     add += call.w.elements if call.has("w_zero_point") else 0
     if not call.has("y_scale"):
         return Work(add=add)
-    results = call.outputs[0].elements
     return Work(add=add + (results if call.has("y_zero_point") else 0), mul=results, compare=2 * results)
 
 

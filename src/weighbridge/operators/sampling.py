@@ -1,25 +1,30 @@
 """Images sampled at other places: resizing, grids, regions of interest.
 
 The work of an output element is the sum over its taps: taps mul and taps - 1 add.  Linear interpolation has 2 taps an axis,
-cubic 4; a resize counts only axes whose size changes, and with antialiasing shrinks over 2 ceil(in / out) taps (linear) or
-2 ceil(2 in / out) (cubic).  The weights of the taps are not counted: a resize computes them once an axis, a grid once a
-position.  Nearest neighbours count nothing.  A grid's position takes 1 mul and 1 add a coordinate to leave the range -1 … 1.
+cubic 4, Lanczos 6; a resize counts only axes whose size changes, and with antialiasing shrinks over 2 ceil(in / out) taps
+(linear), 2 ceil(2 in / out) (cubic) or 2 ceil(3 in / out) (Lanczos).  The weights of the taps are not counted: a resize
+computes them once an axis, a grid once a position.  Nearest neighbours count nothing.  A grid's position takes 1 mul and
+1 add a coordinate to leave the range -1 … 1.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
+from math import floor, prod
 from struct import pack, unpack
 from typing import Final
 
+from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Traffic, Work, read_all_write_all
 from .rules import axes_of, selects, sizes_of, when_known
+from .shapes import asked_outputs
 
 __all__ = ["SAMPLING_OPERATORS"]
+
+_INT32: Final = DTYPES["int32"]
 
 
 def _floats(call: Call, name: str) -> tuple[float, ...]:
@@ -73,7 +78,7 @@ def _resize(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(tuple(shape), call.x.dtype),)
 
 
-_REACH: Final = {"nearest": 0, "linear": 1, "cubic": 2}
+_REACH: Final = {"nearest": 0, "linear": 1, "cubic": 2, "lanczos": 3}
 
 
 def _reach(mode: str) -> int:
@@ -130,19 +135,33 @@ def _grid_sample_work(call: Call) -> Work:
     return positions.plus(Work(add=max(taps - 1, 0), mul=taps).times(call.outputs[0].elements))
 
 
-def _pooled(call: Call, regions: int) -> tuple[TensorType, ...]:
+def _pooled(call: Call, regions: int, *, position_sensitive: bool = False) -> TensorType:
+    """Of a position-sensitive region every cell has channels of its own, one after the other."""
     size = sizes_of(call, "size")
     if len(call.x.shape) != 4 or len(size) != 2:
         raise GraphError(f"regions of size {size} from an image of {len(call.x.shape)} dimensions")
-    return (TensorType((regions, call.x.shape[1], *size), call.x.dtype),)
+    channels = call.x.shape[1]
+    if position_sensitive:
+        cells = prod(size)
+        if not cells or channels % cells:
+            raise GraphError(f"{channels} channels cannot be split into {cells} cells")
+        channels //= cells
+    return TensorType((regions, channels, *size), call.x.dtype)
+
+
+def _with_map(call: Call, y: TensorType) -> tuple[TensorType, ...]:
+    """The regions, and where it is asked for which value or channel each came from."""
+    return asked_outputs(call, {"y": y, "map": TensorType(y.shape, _INT32)})
 
 
 def _roi_align(call: Call) -> tuple[TensorType, ...]:
-    """Regions are 4 corners each; ``batches`` says which image a region is of."""
+    """Regions are 4 corners each; ``batches`` says which image a region is of, or else the region's first number."""
     regions = call.regions.shape
-    if len(regions) != 2 or regions[1] != 4 or call.batches.shape != regions[:1]:
-        raise GraphError(f"regions of shape {regions}, of images {call.batches.shape}")
-    return _pooled(call, regions[0])
+    numbers = 4 if call.has("batches") else 5
+    if len(regions) != 2 or regions[1] != numbers or (call.has("batches") and call.batches.shape != regions[:1]):
+        raise GraphError(f"regions of shape {regions}, not of {numbers} numbers each, or not as many as images")
+    y = _pooled(call, regions[0], position_sensitive=bool(call["position_sensitive"]))
+    return _with_map(call, y)
 
 
 def _roi_align_work(call: Call) -> Work | None:
@@ -157,12 +176,18 @@ def _roi_align_work(call: Call) -> Work | None:
     return Work(add=3, mul=4).times(samples).plus(combine).times(call.outputs[0].elements)
 
 
-def _max_roi_pool(call: Call) -> tuple[TensorType, ...]:
+def _roi_pool(call: Call) -> tuple[TensorType, ...]:
     """Regions are an image's number and 4 corners."""
     regions = call.regions.shape
     if len(regions) != 2 or regions[1] != 5:
         raise GraphError(f"regions of shape {regions}")
-    return _pooled(call, regions[0])
+    return _with_map(call, _pooled(call, regions[0]))
+
+
+def _sensitive_roi_pool(call: Call) -> tuple[TensorType, ...]:
+    """Regions are an image's number and 4 corners."""
+    _roi_pool(call)
+    return _with_map(call, _pooled(call, call.regions.shape[0], position_sensitive=True))
 
 
 def _depends_on_values(call: Call) -> None:
@@ -210,19 +235,28 @@ SAMPLING_OPERATORS: Final = (
     Op(
         "roi_align",
         Kind.POOLING,
-        "x regions batches:control",
+        "x regions batches:control?",
         _roi_align,
         _roi_align_work,
-        attributes={"size": (1, 1), "samples": 0, "mode": "average"},
-        summary="regions of an image, interpolated to one size",
+        attributes={"size": (1, 1), "samples": 0, "mode": "average", "position_sensitive": False, "outputs": ("y",)},
+        summary="regions of an image, interpolated to one size; position-sensitive ones have channels for every cell",
     ),
     Op(
         "max_roi_pool",
         Kind.POOLING,
         "x regions",
-        _max_roi_pool,
+        _roi_pool,
         _depends_on_values,
-        attributes={"size": REQUIRED},
+        attributes={"size": REQUIRED, "outputs": ("y",)},
         summary="regions of an image, the largest of every cell",
+    ),
+    Op(
+        "position_sensitive_roi_pool",
+        Kind.POOLING,
+        "x regions",
+        _sensitive_roi_pool,
+        _depends_on_values,
+        attributes={"size": REQUIRED, "outputs": ("y",)},
+        summary="regions of an image, the mean of every cell, which has channels of its own",
     ),
 )

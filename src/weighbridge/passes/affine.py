@@ -41,6 +41,8 @@ class _Layers:
         """A layer whose result is a plain sum: of a static weight, not yet through a function, not requantised or scaled."""
         if node.fused or len(node.outputs) != 1 or not runs(node, self.static) or _operand(node, "y_scale"):
             return False
+        if node.attributes.get("quantisation", "by_operands") != "by_operands":
+            return False
         return _operand(node, _WEIGHT) in self.static and node.attributes.get("beta", 1.0) == 1.0
 
     def producer(self, tensor: str) -> Node | None:
