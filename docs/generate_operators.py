@@ -41,6 +41,7 @@ KINDS = {
     Kind.NORMALISATION: ("Normalisations", "Elements put in relation to the others of their row."),
     Kind.REDUCTION: ("Reductions", "Many elements to one, running sums, losses."),
     Kind.POOLING: ("Pools and sampling", "Windows and interpolation over images."),
+    Kind.SPECTRAL: ("Fourier transforms", "By the customary count, not as matrix products."),
     Kind.QUANTISATION: ("Quantisation", "Between real and quantised values."),
     Kind.MOVE: (
         "Moves",

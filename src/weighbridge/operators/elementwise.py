@@ -3,6 +3,9 @@
 The work of an output element: arithmetic is 1 of its kind, comparisons, logic, bit operations and selection 1 compare, a
 power 1 special, a remainder 1 div.  Of n tensors, a sum takes n - 1 adds and a mean one div more.  A cast only changes how
 a value is written and counts nothing.
+
+Of complex numbers an addition is 2 add, a product 4 mul and 2 add (2 mul where one factor is real), a quotient 6 mul, 3 add
+and 2 div (2 div where the divisor is real).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
+from .arithmetic import PRODUCT, QUOTIENT, complex_operands, is_complex, real_or_complex
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import dtype_of, each, in_words, same
 from .shapes import broadcast
@@ -84,8 +88,26 @@ def _mean_work(call: Call) -> Work:
     return Work(add=(len(call.all("xs")) - 1) * elements, div=elements)
 
 
+def _mul_work(call: Call) -> Work:
+    """1 mul an element; of complex numbers 2 add, 4 mul, and 2 mul where one factor is real."""
+    units = (Work(mul=1), Work(mul=2), PRODUCT)
+    return units[complex_operands(call)].times(call.outputs[0].elements)
+
+
+def _div_work(call: Call) -> Work:
+    """1 div an element; of complex numbers 3 add, 6 mul, 2 div, and 2 div where the divisor is real."""
+    unit = Work(div=1)
+    if complex_operands(call):
+        unit = QUOTIENT if is_complex(call.b) else Work(div=2)
+    return unit.times(call.outputs[0].elements)
+
+
+def _binary_op(name: str, summary: str, work: Callable[[Call], Work | None], *, fuses: bool = False) -> Op:
+    return Op(name, Kind.ELEMENTWISE, "a b", _binary, work, fuses=fuses, summary=summary)
+
+
 def _arithmetic(name: str, summary: str, **kinds: int) -> Op:
-    return Op(name, Kind.ELEMENTWISE, "a b", _binary, each(**kinds), fuses=name == "add", summary=summary)
+    return _binary_op(name, summary, real_or_complex(Work(**kinds)))
 
 
 def _compared(name: str, summary: str) -> Op:
@@ -93,12 +115,17 @@ def _compared(name: str, summary: str) -> Op:
 
 
 ELEMENTWISE_OPERATORS: Final = (
-    _arithmetic("add", "a + b", add=1),
-    _arithmetic("sub", "a - b", add=1),
-    _arithmetic("mul", "a b", mul=1),
-    _arithmetic("div", "a / b", div=1),
+    _binary_op("add", "a + b", real_or_complex(Work(add=1), Work(add=2)), fuses=True),
+    _binary_op("sub", "a - b", real_or_complex(Work(add=1), Work(add=2))),
+    _binary_op("mul", "a b", _mul_work),
+    _binary_op("div", "a / b", _div_work),
     _arithmetic("mod", "remainder of a / b", div=1),
     _arithmetic("pow", "a to the power b", special=1),
+    _arithmetic("atan2", "angle of the point (b, a)", special=1),
+    _arithmetic("hypot", "root of a squared plus b squared", mul=2, add=1, special=1),
+    _arithmetic("log_add_exp", "log(exp(a) + exp(b)), from the larger one on", compare=2, add=3, special=2),
+    _arithmetic("copy_sign", "|a| with the sign of b", compare=1),
+    _arithmetic("heaviside", "0 below 0, 1 above, and b at 0 of a", compare=2),
     _arithmetic("bitwise_and", "and of every bit", compare=1),
     _arithmetic("bitwise_or", "or of every bit", compare=1),
     _arithmetic("bitwise_xor", "exclusive or of every bit", compare=1),
@@ -107,6 +134,7 @@ ELEMENTWISE_OPERATORS: Final = (
     _compared("or", "a or b"),
     _compared("xor", "exactly one of a and b"),
     _compared("equal", "a = b"),
+    _compared("not_equal", "a and b differ"),
     _compared("greater", "a > b"),
     _compared("greater_or_equal", "a >= b"),
     _compared("less", "a < b"),
@@ -158,6 +186,8 @@ ELEMENTWISE_OPERATORS: Final = (
     ),
     Op("is_nan", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is not a number"),
     Op("is_inf", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is infinite"),
+    Op("is_finite", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is a finite number"),
+    Op("sign_bit", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is below 0"),
     Op("cast", Kind.ELEMENTWISE, "x", _cast, nothing, attributes={"dtype": REQUIRED}, summary="x in another type"),
     Op("cast_like", Kind.ELEMENTWISE, "x like:control", _cast_like, nothing, summary="x in the type of another tensor"),
 )

@@ -1,20 +1,22 @@
 """Elements picked and placed by index.
 
 Of what is picked from, no more is read than comes out.  A scatter copies its data and writes the updates over it; where it
-combines them, an update is 1 add, 1 mul or 1 compare.
+combines them, an update is 1 add, 1 mul or 1 compare.  A mask in the place of indices is 1 compare an element, as which of
+them hold has to be seen.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
 from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
-from weighbridge.graph import Attribute, TensorType
+from weighbridge.graph import Attribute, Shape, TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
-from .rules import INT64, dtype_of, known, same_rank, selects, sizes_of
-from .shapes import axis_of
+from .rules import INT64, axes_of, dtype_of, known, same_rank, selects, sizes_of
+from .shapes import axis_of, broadcast
 
 __all__ = ["GATHERING_OPERATORS"]
 
@@ -99,6 +101,67 @@ def _tensor_scatter(call: Call) -> tuple[TensorType, ...]:
     return (call.x,)
 
 
+def _masks(call: Call) -> int:
+    """Elements of the masks among the indices."""
+    return sum(one.elements for one in call.all("indices") if one.dtype.kind == "bool")
+
+
+def _selected(call: Call) -> Shape | None:
+    """What indices over several axes select: their common shape, where their axes are neighbours, else in front.
+
+    None where a mask decides.  numpy's rule, which PyTorch follows.
+    """
+    shape, indices = call.x.shape, call.all("indices")
+    axes = axes_of(call, len(shape))
+    if len(axes) != len(indices) or not axes:
+        raise GraphError(f"{len(indices)} indices for {len(axes)} axes")
+    if _masks(call):
+        return None
+    common = broadcast(*(one.shape for one in indices))
+    if axes == tuple(range(axes[0], axes[0] + len(axes))):
+        return shape[: axes[0]] + common + shape[axes[-1] + 1 :]
+    return common + tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def _index(call: Call) -> tuple[TensorType | DType, ...]:
+    found = _selected(call)
+    return (call.x.dtype if found is None else TensorType(found, call.x.dtype),)
+
+
+def _index_work(call: Call) -> Work:
+    """1 compare an element of a mask; else nothing."""
+    return Work(compare=_masks(call))
+
+
+def _index_put(call: Call) -> tuple[TensorType, ...]:
+    found = _selected(call)
+    if found is not None and broadcast(call.updates.shape, found) != found:
+        raise GraphError(f"updates of shape {call.updates.shape} where {found} are written")
+    return (call.x,)
+
+
+def _index_put_work(call: Call) -> Work | None:
+    """1 add a value that is added to what is there; 1 compare an element of a mask."""
+    found = _selected(call)
+    added = 0
+    if call["accumulate"]:
+        if found is None:
+            return None
+        added = prod(found)
+    return Work(add=added, compare=_masks(call))
+
+
+def _masked_scatter(call: Call) -> tuple[TensorType, ...]:
+    if broadcast(call.mask.shape, call.x.shape) != call.x.shape:
+        raise GraphError(f"a mask of shape {call.mask.shape} for x of shape {call.x.shape}")
+    return (call.x,)
+
+
+def _masked_scatter_work(call: Call) -> Work:
+    """1 add, 1 compare an element: how many held before, and whether this one does."""
+    return Work(add=1, compare=1).times(call.x.elements)
+
+
 def _one_hot(call: Call) -> tuple[TensorType | DType, ...]:
     """The type is that of the values, if they are given, else what ``dtype`` names; an axis of ``depth`` is put in."""
     dtype = call.values.dtype if call.has("values") else dtype_of(call, INT64)
@@ -171,6 +234,33 @@ GATHERING_OPERATORS: Final = (
         nothing,
         attributes={"axis": -2},
         summary="a cache with new positions written into it",
+    ),
+    Op(
+        "index",
+        Kind.MOVE,
+        "x *indices:control",
+        _index,
+        _index_work,
+        traffic=selects("x"),
+        attributes={"axes": REQUIRED},
+        summary="elements by indices or masks over several axes at once",
+    ),
+    Op(
+        "index_put",
+        Kind.MOVE,
+        "x updates *indices:control",
+        _index_put,
+        _index_put_work,
+        attributes={"axes": REQUIRED, "accumulate": False},
+        summary="x with elements written by indices or masks over several axes at once",
+    ),
+    Op(
+        "masked_scatter",
+        Kind.MOVE,
+        "x mask:control updates",
+        _masked_scatter,
+        _masked_scatter_work,
+        summary="x with the values of another tensor, one after the other, where a mask holds",
     ),
     Op(
         "one_hot",

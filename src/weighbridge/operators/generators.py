@@ -52,6 +52,13 @@ def _range(call: Call) -> tuple[TensorType | DType, ...]:
         raise GraphError(f"a range from {start} to {limit} by {step} has no length") from None
 
 
+def _sized(call: Call) -> tuple[TensorType, ...]:
+    size = sizes_of(call, "size")
+    if len(size) != 1:
+        raise GraphError(f"size is one number, not {call['size']!r}")
+    return (TensorType(size, dtype_of(call)),)
+
+
 def _like(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(call.x.shape, dtype_of(call, call.x.dtype)),)
 
@@ -121,6 +128,15 @@ GENERATOR_OPERATORS: Final = (
         each(add=1, mul=1),
         attributes={"start": 0, "limit": REQUIRED, "step": 1, "dtype": REQUIRED},
         summary="numbers at equal distances",
+    ),
+    Op(
+        "linspace",
+        Kind.GENERATOR,
+        "start:control? end:control?",
+        _sized,
+        each(add=1, mul=1),
+        attributes={"size": REQUIRED, **_FLOAT},
+        summary="so many numbers at equal distances between two",
     ),
     Op(
         "eye_like",

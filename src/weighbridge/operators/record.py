@@ -195,6 +195,7 @@ class Kind:
     REDUCTION: Final = "reduction"
     NORMALISATION: Final = "normalisation"
     POOLING: Final = "pooling"
+    SPECTRAL: Final = "spectral"
     QUANTISATION: Final = "quantisation"
     INDEX: Final = "index"  # shapes, comparisons of indices, sorting, selection
     GENERATOR: Final = (

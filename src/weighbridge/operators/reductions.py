@@ -2,7 +2,8 @@
 
 The work of a reduction is stated between two elements (a sum of n values is n - 1 adds, as in a pool), for each element that
 goes in and for each result.  Extremes are 1 compare between two elements, absolute values 1 compare, a square 1 mul.  Columns
-are added to an image of zeros: 1 add an element.
+are added to an image of zeros: 1 add an element.  A variance takes two passes, for the mean and for the squares of what is
+left.  Of complex numbers sums and means count twice, of others the work is not known.
 """
 
 from __future__ import annotations
@@ -12,25 +13,28 @@ from math import prod
 from typing import Final
 
 from weighbridge.errors import GraphError
-from weighbridge.graph import Attribute, TensorType
+from weighbridge.graph import Attribute, Shape, TensorType
 
+from .arithmetic import complex_operands
 from .record import REQUIRED, Call, Kind, Op, Work
 from .rules import INT64, axes_of, in_words, sizes_of, when_known
-from .shapes import axis_of, per_axis, window_output, window_padding
+from .shapes import asked_outputs, axis_of, per_axis, window_output, window_padding
 
 __all__ = ["REDUCTION_OPERATORS"]
 
 _NONE: Final = Work()
 
 
-@when_known("axes")
-def _reduce(call: Call) -> tuple[TensorType, ...]:
+def _reduced(call: Call) -> Shape:
     axes = set(axes_of(call, len(call.x.shape)))
     if call["keep_dims"]:
-        shape = tuple(1 if axis in axes else size for axis, size in enumerate(call.x.shape))
-    else:
-        shape = tuple(size for axis, size in enumerate(call.x.shape) if axis not in axes)
-    return (TensorType(shape, call.x.dtype),)
+        return tuple(1 if axis in axes else size for axis, size in enumerate(call.x.shape))
+    return tuple(size for axis, size in enumerate(call.x.shape) if axis not in axes)
+
+
+@when_known("axes")
+def _reduce(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(_reduced(call), call.x.dtype),)
 
 
 def _extreme_position(call: Call) -> tuple[TensorType, ...]:
@@ -39,16 +43,36 @@ def _extreme_position(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(call.x.shape[:axis] + kept + call.x.shape[axis + 1 :], INT64),)
 
 
-def _works(*, between: Work = _NONE, each_in: Work = _NONE, each_out: Work = _NONE) -> Callable[[Call], Work]:
-    """Work ``between`` n values is done n - 1 times for each result."""
+def _works(
+    *, between: Work = _NONE, each_in: Work = _NONE, each_out: Work = _NONE, is_linear: bool = False
+) -> Callable[[Call], Work | None]:
+    """Work ``between`` n values is done n - 1 times for each result; ``is_linear``: twice for the two parts of complex ones."""
 
-    def work(call: Call) -> Work:
-        read, made = call.x.elements, call.outputs[0].elements
+    def work(call: Call) -> Work | None:
+        parts = 2 if complex_operands(call) else 1
+        if parts > 1 and not is_linear:
+            return None
+        read, made = call.x.elements * parts, call.outputs[0].elements * parts
         return between.times(max(read - made, 0)).plus(each_in.times(read)).plus(each_out.times(made))
 
     parts = ((between, "between two elements"), (each_in, "an element"), (each_out, "a result"))
     work.__doc__ = "; ".join(f"{in_words(unit)} {where}" for unit, where in parts if unit != _NONE) + "."
     return work
+
+
+@when_known("axes")
+def _variance(call: Call) -> tuple[TensorType, ...]:
+    one = TensorType(_reduced(call), call.x.dtype)
+    return asked_outputs(call, {"variance": one, "mean": one})
+
+
+def _variance_work(call: Call) -> Work | None:
+    """3 add, 1 mul an element, 2 div less 2 add a result; 1 special a result for the root."""
+    if complex_operands(call):
+        return None
+    read, made = call.x.elements, call.outputs[0].elements
+    passes = Work(add=1).times(2 * max(read - made, 0)).plus(Work(add=1, mul=1).times(read))
+    return passes.plus(Work(div=2, special=1 if call["rooted"] else 0).times(made))
 
 
 @when_known("axis")
@@ -57,14 +81,23 @@ def _running(call: Call) -> tuple[TensorType, ...]:
     return (call.x,)
 
 
-def _running_work(kind: str) -> Callable[[Call], Work]:
-    def work(call: Call) -> Work:
+def _running_extreme(call: Call) -> tuple[TensorType, ...]:
+    axis_of(call.integer("axis"), len(call.x.shape))
+    return asked_outputs(call, {"y": call.x, "indices": TensorType(call.x.shape, INT64)})
+
+
+def _running_work(**kinds: int) -> Callable[[Call], Work | None]:
+    between = Work(**kinds)
+
+    def work(call: Call) -> Work | None:
+        if complex_operands(call):
+            return None
         axis = axis_of(call.integer("axis"), len(call.x.shape))
         size = call.x.shape[axis]
         rows = call.x.elements // size if size else 0
-        return Work(**{kind: call.x.elements - rows})
+        return between.times(call.x.elements - rows)
 
-    work.__doc__ = f"1 {kind} between two elements."
+    work.__doc__ = f"{in_words(between)} between two elements."
     return work
 
 
@@ -87,7 +120,7 @@ def _col2im(call: Call) -> tuple[TensorType, ...]:
 _AXES: Final[dict[str, Attribute]] = {"axes": "all", "keep_dims": True}
 
 
-def _reduction(name: str, summary: str, work: Callable[[Call], Work]) -> Op:
+def _reduction(name: str, summary: str, work: Callable[[Call], Work | None]) -> Op:
     return Op(name, Kind.REDUCTION, "x axes:control?", _reduce, work, attributes=_AXES, summary=summary)
 
 
@@ -96,8 +129,8 @@ _SUM: Final = Work(add=1)
 _ROOT_OR_LOG: Final = Work(special=1)
 
 REDUCTION_OPERATORS: Final = (
-    _reduction("reduce_sum", "sum", _works(between=_SUM)),
-    _reduction("reduce_mean", "mean", _works(between=_SUM, each_out=Work(div=1))),
+    _reduction("reduce_sum", "sum", _works(between=_SUM, is_linear=True)),
+    _reduction("reduce_mean", "mean", _works(between=_SUM, each_out=Work(div=1), is_linear=True)),
     _reduction("reduce_max", "largest", _works(between=Work(compare=1))),
     _reduction("reduce_min", "smallest", _works(between=Work(compare=1))),
     _reduction("reduce_prod", "product", _works(between=Work(mul=1))),
@@ -118,6 +151,15 @@ REDUCTION_OPERATORS: Final = (
             each_out=Work(add=1, special=1),
         ),
     ),
+    Op(
+        "variance",
+        Kind.REDUCTION,
+        "x axes:control?",
+        _variance,
+        _variance_work,
+        attributes={**_AXES, "rooted": False, "outputs": ("variance",)},
+        summary="variance, or where rooted the standard deviation, and where asked for the mean",
+    ),
     *(
         Op(
             name,
@@ -135,7 +177,7 @@ REDUCTION_OPERATORS: Final = (
         Kind.REDUCTION,
         "x axis:control?",
         _running,
-        _running_work("add"),
+        _running_work(add=1),
         attributes={"axis": REQUIRED},
         summary="running sum along an axis",
     ),
@@ -144,9 +186,30 @@ REDUCTION_OPERATORS: Final = (
         Kind.REDUCTION,
         "x axis:control?",
         _running,
-        _running_work("mul"),
+        _running_work(mul=1),
         attributes={"axis": REQUIRED},
         summary="running product along an axis",
+    ),
+    Op(
+        "cumulative_log_sum_exp",
+        Kind.REDUCTION,
+        "x axis:control?",
+        _running,
+        _running_work(compare=2, add=3, special=2),
+        attributes={"axis": REQUIRED},
+        summary="running log of the sum of exp(x) along an axis",
+    ),
+    *(
+        Op(
+            name,
+            Kind.REDUCTION,
+            "x",
+            _running_extreme,
+            _running_work(compare=1),
+            attributes={"axis": REQUIRED, "outputs": ("y",)},
+            summary=f"{which} value so far along an axis, and where asked for its position",
+        )
+        for name, which in (("cumulative_max", "largest"), ("cumulative_min", "smallest"))
     ),
     Op(
         "col2im",

@@ -1,8 +1,9 @@
 """Sorting and selection, whose results often have a shape that only the values decide.
 
 The work is a bound that holds for every input: the k largest of n take n (1 + the number of bits of k - 1) compares, as a heap
-of k does; distinct values the compares of a merge sort, n times the bits of n - 1, and as many again to tell neighbours
-apart.  Non-maximum suppression counts every pair of boxes of a class once, none suppressed early.
+of k does, and the k-th smallest is the last of the k smallest; distinct values the compares of a merge sort, n times the bits of
+n - 1, and as many again to tell neighbours apart.  A position among n sorted boundaries takes as many compares as n has bits, by
+halving.  Non-maximum suppression counts every pair of boxes of a class once, none suppressed early.
 """
 
 from __future__ import annotations
@@ -38,6 +39,56 @@ def _top_k_work(call: Call) -> Work:
     return Work(compare=call.x.elements * (1 + max(k - 1, 0).bit_length()) if k else 0)
 
 
+def _kth_value(call: Call) -> tuple[TensorType, ...]:
+    shape, k = call.x.shape, call.integer("k")
+    axis = axis_of(call.integer("axis"), len(shape))
+    if not 1 <= k <= shape[axis]:
+        raise GraphError(f"the {k}-th smallest of {shape[axis]} elements")
+    found = shape[:axis] + ((1,) if call["keep_dims"] else ()) + shape[axis + 1 :]
+    return asked_outputs(call, {"y": TensorType(found, call.x.dtype), "indices": TensorType(found, INT64)})
+
+
+def _kth_value_work(call: Call) -> Work:
+    """At most 1 compare an element, and as many more as k - 1 has bits."""
+    return Work(compare=call.x.elements * (1 + max(call.integer("k") - 1, 0).bit_length()))
+
+
+def _search_sorted(call: Call) -> tuple[TensorType, ...]:
+    boundaries, shape = call.boundaries.shape, call.x.shape
+    if not boundaries or (len(boundaries) > 1 and boundaries[:-1] != shape[:-1]):
+        raise GraphError(f"boundaries of shape {boundaries} for values of shape {shape}")
+    return (TensorType(shape, INT64),)
+
+
+def _search_sorted_work(call: Call) -> Work:
+    """As many compares an element as the number of boundaries has bits."""
+    return Work(compare=call.x.elements * call.boundaries.shape[-1].bit_length())
+
+
+def _histogram(call: Call) -> tuple[TensorType | DType, ...]:
+    """``bins`` counts; as many as the largest value asks for where it is ``"unknown"``."""
+    if not known(call, "bins"):
+        return (call.x.dtype,)
+    bins = sizes_of(call, "bins")
+    if len(bins) != 1:
+        raise GraphError(f"bins is one number, not {call['bins']!r}")
+    return (TensorType(bins, call.x.dtype),)
+
+
+def _histogram_work(call: Call) -> Work:
+    """2 add, 1 mul, 2 compare an element: its bin, by the range of the values, and one more in there."""
+    return Work(add=2, mul=1, compare=2).times(call.x.elements)
+
+
+def _bin_count_work(call: Call) -> Work:
+    """1 add an element."""
+    return Work(add=call.x.elements)
+
+
+def _bin_count(call: Call) -> tuple[DType, ...]:
+    return (call.weights.dtype if call.has("weights") else INT64,)
+
+
 def _non_zero(call: Call) -> tuple[DType, ...]:
     return (INT64,)
 
@@ -71,9 +122,12 @@ def _unique_work(call: Call) -> Work:
 
 def _check_boxes(call: Call) -> None:
     boxes, scores = call.boxes.shape, call.scores.shape
+    if len(boxes) == 2 and boxes == (*scores, 4):
+        return
     if len(boxes) != 3 or len(scores) != 3 or boxes[2] != 4 or boxes[:2] != (scores[0], scores[2]):
         raise GraphError(
-            f"boxes of shape {boxes} and scores of shape {scores}: batch x boxes x 4, batch x classes x boxes"
+            f"boxes of shape {boxes} and scores of shape {scores}: batch x boxes x 4 and batch x classes x boxes, "
+            "or boxes x 4 and boxes"
         )
 
 
@@ -84,7 +138,7 @@ def _non_max_suppression(call: Call) -> tuple[DType, ...]:
 
 def _non_max_suppression_work(call: Call) -> Work:
     """An area 1 mul, 2 add a box; a pair 7 compare (corners, empty, threshold), 4 add, 1 mul, 1 div; a score 1 compare."""
-    batch, classes, boxes = call.scores.shape
+    batch, classes, boxes = (1, 1, *call.scores.shape)[-3:]
     pairs = batch * classes * (boxes * (boxes - 1) // 2)
     done = Work(add=4, mul=1, div=1, compare=7).times(pairs).plus(Work(add=2, mul=1).times(batch * boxes))
     return done.plus(Work(compare=call.scores.elements))
@@ -99,6 +153,40 @@ SELECTION_OPERATORS: Final = (
         _top_k_work,
         attributes={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True},
         summary="the k largest or smallest along an axis, and their positions",
+    ),
+    Op(
+        "kth_value",
+        Kind.INDEX,
+        "x",
+        _kth_value,
+        _kth_value_work,
+        attributes={"k": REQUIRED, "axis": -1, "keep_dims": False, "outputs": ("y",)},
+        summary="the k-th smallest along an axis, such as the median, and where asked for its position",
+    ),
+    Op(
+        "search_sorted",
+        Kind.INDEX,
+        "x boundaries",
+        _search_sorted,
+        _search_sorted_work,
+        summary="where values belong among sorted boundaries",
+    ),
+    Op(
+        "histogram",
+        Kind.INDEX,
+        "x",
+        _histogram,
+        _histogram_work,
+        attributes={"bins": REQUIRED},
+        summary="how many values lie in each of so many equal ranges",
+    ),
+    Op(
+        "bin_count",
+        Kind.INDEX,
+        "x weights?",
+        _bin_count,
+        _bin_count_work,
+        summary="how often each whole number occurs",
     ),
     Op("non_zero", Kind.INDEX, "x", _non_zero, _non_zero_work, summary="the positions of all that is not 0"),
     Op(

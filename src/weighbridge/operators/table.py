@@ -12,6 +12,7 @@ from .elementwise import ELEMENTWISE_OPERATORS
 from .embedding import EMBEDDING_OPERATORS
 from .gathering import GATHERING_OPERATORS
 from .generators import GENERATOR_OPERATORS
+from .geometry import GEOMETRY_OPERATORS
 from .linear import LINEAR_OPERATORS
 from .losses import LOSS_OPERATORS
 from .moves import MOVE_OPERATORS
@@ -24,6 +25,7 @@ from .reductions import REDUCTION_OPERATORS
 from .sampling import SAMPLING_OPERATORS
 from .selection import SELECTION_OPERATORS
 from .sequences import SEQUENCE_OPERATORS
+from .spectral import SPECTRAL_OPERATORS
 from .unary import UNARY_OPERATORS
 from .views import VIEW_OPERATORS
 
@@ -41,6 +43,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         POOLING_OPERATORS,
         UNARY_OPERATORS,
         ELEMENTWISE_OPERATORS,
+        GEOMETRY_OPERATORS,
         VIEW_OPERATORS,
         MOVE_OPERATORS,
         REDUCTION_OPERATORS,
@@ -50,6 +53,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         GENERATOR_OPERATORS,
         SAMPLING_OPERATORS,
         SELECTION_OPERATORS,
+        SPECTRAL_OPERATORS,
         SEQUENCE_OPERATORS,
         LOSS_OPERATORS,
     )
