@@ -27,6 +27,8 @@ _KEY: Final = "_weighbridge_id"
 """The attribute that carries a tensor's id: it lives exactly as long as the tensor, and the tensors are ours."""
 _QUANTISED: Final = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "quint4x2": "uint4", "quint2x4": "uint2"}
 _NAMES: Final = {"float8_e8m0fnu": "float8_e8m0", "float4_e2m1fn_x2": "float4_e2m1", "complex32": "opaque"}
+_WINDOW: Final = ("stride", "padding", "dilation", "groups", "output_padding")
+"""What the packed weight of a convolution knows of its window."""
 
 
 class Recorder(TorchDispatchMode):
@@ -229,6 +231,10 @@ class Recorder(TorchDispatchMode):
                     self.tensors[found] = AtenTensor(found, self.kind(tensor), Role.PARAMETER)
                 read[found] = self.kind(tensor)
                 arguments[name] = Ref(found)
+        for name in _WINDOW:
+            if packed._has_method(name):  # noqa: SLF001
+                given = getattr(packed, name)()
+                arguments.setdefault(name, tuple(given) if isinstance(given, list) else given)
 
     def _record(
         self, operator: Operator, arguments: dict[str, Argument], read: dict[str, TensorType], result: Any

@@ -13,7 +13,7 @@ __all__ = ["Operator", "moved"]
 
 _MAX_REAL: Final = 65_536
 """Elements up to which a tensor made from nothing has values, so that sizes computed from it are known."""
-_SCALARS: Final = frozenset({"self", "other", "exponent"})
+_SCALARS: Final = frozenset({"self", "other", "exponent", "b"})
 """Number arguments that stand in the place of a tensor."""
 _NEEDS_VALUES: Final = frozenset({"_pack_padded_sequence"})
 """Operators that read lengths from a tensor with values beside one that has none."""
