@@ -40,7 +40,6 @@ class Recorder(TorchDispatchMode):
         self.tensors: dict[str, AtenTensor] = {}
         self._scopes = scopes
         self._is_meta = is_meta
-        self._inside = 0
         self._used: Counter[str] = Counter()
         self._operators: dict[Any, Operator] = {}
         self._kinds: dict[tuple[Any, ...], TensorType] = {}
@@ -135,8 +134,6 @@ class Recorder(TorchDispatchMode):
             operator = self._operators[func] = Operator.of(func)
         if self._is_meta:
             args, kwargs = self._placed(operator, args, kwargs)
-        if self._inside:
-            return func(*args, **kwargs)
         if not operator.has_rule and operator.is_composite:
             with self:
                 result = func.decompose(*args, **kwargs)
@@ -177,7 +174,8 @@ class Recorder(TorchDispatchMode):
         read: dict[str, TensorType] = {}
         for (name, takes_tensor), value in zip(operator.parameters, args, strict=False):
             self._argument(name, value, takes_tensor, arguments, read)
-        for name, value in kwargs.items():
+        for given, value in kwargs.items():
+            name = operator.names.get(given, given)
             self._argument(name, value, operator.takes_tensor.get(name, False), arguments, read)
         return arguments, read
 

@@ -27,6 +27,7 @@ class Operator(NamedTuple):
     word: str
     parameters: tuple[tuple[str, bool], ...]
     takes_tensor: Mapping[str, bool]
+    names: Mapping[str, str]
     writes: tuple[str, ...]
     device: int | None
     is_factory: bool
@@ -52,12 +53,15 @@ class Operator(NamedTuple):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 writes.append(argument.name)
         op = f"{namespace}.{_base(name)}"
+        names = _names(func, namespace, name)
+        parameters = [(names.get(given, given), is_tensor) for given, is_tensor in parameters]
         return cls(
             op=op,
             overload=func._overloadname,  # noqa: SLF001
             word=name.strip("_"),
             parameters=tuple(parameters),
             takes_tensor=dict(parameters),
+            names=names,
             writes=tuple(writes),
             device=device,
             is_factory=not has_tensor,
@@ -70,6 +74,20 @@ class Operator(NamedTuple):
 def _base(name: str) -> str:
     """The name of the operator whose in-place form this may be: ``add`` for ``add_``, ``__and__`` as it is."""
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def _names(func: Any, namespace: str, name: str) -> dict[str, str]:
+    """What the arguments of an in-place form are called by the operator itself, where it calls them otherwise.
+
+    ``dropout_`` names its first argument ``self``, ``dropout`` names it ``input``.
+    """
+    base = _base(name)
+    packet = getattr(getattr(torch.ops, namespace), base, None) if base != name else None
+    original = getattr(packet, func._overloadname, None)  # noqa: SLF001
+    if original is None:
+        return {}
+    pairs = zip(func._schema.arguments, original._schema.arguments, strict=False)  # noqa: SLF001
+    return {theirs.name: ours.name for theirs, ours in pairs if theirs.name != ours.name}
 
 
 def moved(
