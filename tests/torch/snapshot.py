@@ -94,7 +94,8 @@ def walk(value: object, path: str, seen: dict[int, str]) -> Iterator[tuple[str, 
 
 def tensor(value: torch.Tensor) -> tuple[object, ...]:
     """Identity, history and values of a tensor."""
-    is_uninitialised = isinstance(value, nn.parameter.UninitializedTensorMixin)
+    if isinstance(value, nn.parameter.UninitializedTensorMixin):
+        return type(value), value.requires_grad
     kept: list[object] = [
         type(value),
         value.dtype,
@@ -107,10 +108,8 @@ def tensor(value: torch.Tensor) -> tuple[object, ...]:
     if value.is_leaf or value.retains_grad:
         kept.append((id(value.grad), None if value.grad is None else tensor(value.grad)))
     kept.append(dict(value._backward_hooks or {}))
-    if is_uninitialised or value.is_meta:
-        return (*kept, None if is_uninitialised else tuple(value.shape))
     kept += [tuple(value.shape), value.layout]
-    if value.layout is torch.strided and type(value) in (torch.Tensor, nn.Parameter, nn.Buffer):
+    if not value.is_meta and value.layout is torch.strided and type(value) in (torch.Tensor, nn.Parameter, nn.Buffer):
         kept += [value.data_ptr(), value.stride(), values(value)]
     return tuple(kept)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -17,8 +15,10 @@ from weighbridge.errors import BadModel, NeedsShape
 from weighbridge.frontends.aten_call import AtenCall, Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.torch_capture import Recorder
-from weighbridge.frontends.torch_copy import meta_copy, twin
+from weighbridge.frontends.torch_copy import meta_copy, real_copy
+from weighbridge.frontends.torch_processor import mark_fast_paths
 from weighbridge.frontends.torch_scope import Scopes
+from weighbridge.frontends.torch_state import untouched
 from weighbridge.graph import Graph, Role
 
 __all__ = ["capture", "load_torch"]
@@ -47,16 +47,15 @@ def capture(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     model = getattr(model, "_orig_mod", model)
     _check_arguments(model, args, kwargs)
     name = name or type(model).__name__
-    with _untouched():
+    with untouched():
+        torch.backends.mha.set_fastpath_enabled(False)
         try:
-            return _run(_Attempt(meta_copy, twin, _TRACED, is_meta=True), model, args, kwargs, name)
+            return _run(_Attempt(meta_copy, _TRACED, is_meta=True), model, args, kwargs, name)
         except _Failed as failed:
             first = failed
         reason = _first_line(first.error)
         try:
-            return _run(
-                _Attempt(_real_copy, _real, _RAN.format(reason=reason), is_meta=False), model, args, kwargs, name
-            )
+            return _run(_Attempt(real_copy, _RAN.format(reason=reason), is_meta=False), model, args, kwargs, name)
         except _Failed as failed:
             raise _explained(model, failed) from None
 
@@ -64,8 +63,7 @@ def capture(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
 class _Attempt(NamedTuple):
     """A way to run a module: how it and its inputs are copied, and what the report says of it."""
 
-    copied: Callable[[nn.Module], nn.Module]
-    given: Callable[[torch.Tensor], torch.Tensor]
+    copied: Callable[..., tuple[Any, ...]]
     says: str
     is_meta: bool
 
@@ -83,24 +81,25 @@ class _Failed(Exception):
 def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str) -> Program:
     with torch.inference_mode():
         try:
-            copied = attempt.copied(model)
+            copied, *given = attempt.copied(model, args, kwargs)
         except Exception as error:
             raise _Failed(error, "", ()) from None
         scopes = Scopes(copied)
         recorder = Recorder(scopes, is_meta=attempt.is_meta)
         _declare(recorder, copied)
-        given = _mapped((args, kwargs), attempt.given)
+        _initialise_unseen(recorder, copied)
+        mark_fast_paths(copied, recorder.storages)
         inputs = [recorder.declare(tensor, path, Role.INPUT) for path, tensor in _named_inputs(copied, *given)]
         try:
             with recorder:
                 result = copied(*given[0], **given[1])
-            _declare(recorder, copied)  # again, for what was made while it ran: lazy parameters
         except Exception as error:
             raise _Failed(error, *scopes.failing(error.__traceback__)) from None
         outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in _tensors_in(result)))
     calls = _without_unread(recorder.calls, outputs)
     tensors = tuple(recorder.tensors.values())
-    return Program(name, tensors, calls, tuple(dict.fromkeys(inputs)), outputs, attempt.says)
+    held, notes = recorder.storages.record()
+    return Program(name, tensors, calls, tuple(dict.fromkeys(inputs)), outputs, attempt.says, notes, held)
 
 
 def _declare(recorder: Recorder, model: nn.Module) -> None:
@@ -108,6 +107,22 @@ def _declare(recorder: Recorder, model: nn.Module) -> None:
         for path, tensor in named(remove_duplicate=False):
             if not is_lazy(tensor):
                 recorder.declare(tensor, path, role)
+
+
+def _initialise_unseen(recorder: Recorder, model: nn.Module) -> None:
+    """Let lazy modules size and fill their parameters outside the record: that is no work of the network."""
+
+    def unseen(initialise: Callable[..., Any], module: nn.Module, *given: Any) -> Any:
+        with torch.utils._python_dispatch._disable_current_modes():  # noqa: SLF001 - PyTorch has no public one
+            made = initialise(module, *given)
+        _declare(recorder, model)
+        return made
+
+    for module in model.modules():
+        handle = vars(module).get("_initialize_hook")
+        if handle is not None:
+            hooks = module._forward_pre_hooks  # noqa: SLF001
+            hooks[handle.id] = partial(unseen, hooks[handle.id])
 
 
 def _without_unread(calls: list[AtenCall], outputs: tuple[str, ...]) -> tuple[AtenCall, ...]:
@@ -119,35 +134,6 @@ def _without_unread(calls: list[AtenCall], outputs: tuple[str, ...]) -> tuple[At
         else call._replace(outputs=tuple([one if one in read else "" for one in call.outputs]))
         for call in calls
     )
-
-
-@contextmanager
-def _untouched() -> Iterator[None]:
-    """Random states and switches of PyTorch as they were, whatever the module does to them."""
-    python, states = random.getstate(), torch.get_rng_state()
-    fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-        torch.set_rng_state(states)
-        random.setstate(python)
-
-
-def _real_copy(model: nn.Module) -> nn.Module:
-    return copy.deepcopy(model)
-
-
-def _real(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.is_meta:
-        return torch.zeros(tensor.shape, dtype=tensor.dtype)
-    return tensor.detach().clone()
-
-
-def _mapped(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A structure of inputs with every tensor replaced."""
-    return torch.utils._pytree.tree_map_only(torch.Tensor, function, value)  # noqa: SLF001
 
 
 def _tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:

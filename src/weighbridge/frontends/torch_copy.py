@@ -1,4 +1,4 @@
-"""A deep copy of a module whose tensors have sizes and no values: nothing that is done to it reaches the original."""
+"""Deep copies of a module and its inputs, mostly without values: nothing that is done to them reaches the originals."""
 
 from __future__ import annotations
 
@@ -8,25 +8,54 @@ from typing import Any, Final
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["meta_copy", "twin"]
+from weighbridge.frontends.torch_closures import Closures
+
+__all__ = ["meta_copy", "real_copy"]
 
 _DEEPCOPY: Final = torch.Tensor.__deepcopy__
 
 
-def meta_copy(model: nn.Module) -> nn.Module:
-    """A deep copy on the meta device.  Tensors that are one stay one; what shares a storage shares one again.
+def meta_copy(model: nn.Module, *others: Any) -> tuple[Any, ...]:
+    """Deep copies of a model and of what it is given, on the meta device.
 
-    Raises what ``copy.deepcopy`` raises for a module that holds something that cannot be copied.
+    Tensors that are one stay one; what shares a storage shares one again.  Raises what ``copy.deepcopy`` raises for
+    something that cannot be copied.
     """
-    memo: dict[int, Any] = {}
     storages: dict[int, torch.UntypedStorage] = {}
+    memo: dict[int, Any] = {}
     for tensor in _tensors(model):
         if id(tensor) not in memo:
             memo[id(tensor)] = twin(tensor, storages)
-    with _TwinsOfOthers(storages):
-        return copy.deepcopy(model, memo)
+    return _copied((model, *others), memo, lambda tensor: twin(tensor, storages))
+
+
+def real_copy(model: nn.Module, *others: Any) -> tuple[Any, ...]:
+    """Deep copies of a model and of what it is given, with their values; tensors without values are zeros.
+
+    Raises what ``copy.deepcopy`` raises for something that cannot be copied.
+    """
+    memo: dict[int, Any] = {id(tensor): _lazy(tensor, "cpu") for tensor in _tensors(model) if is_lazy(tensor)}
+
+    def with_values(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.is_meta:
+            made = torch.zeros(tensor.shape, dtype=tensor.dtype)
+            return nn.Parameter(made, requires_grad=False) if isinstance(tensor, nn.Parameter) else made
+        return copy.deepcopy(tensor if tensor.is_leaf else tensor.detach(), memo)
+
+    return _copied((model, *others), memo, with_values)
+
+
+def _copied(
+    values: tuple[Any, ...], memo: dict[int, Any], one: Callable[[torch.Tensor], torch.Tensor]
+) -> tuple[Any, ...]:
+    closures = Closures(values[0], memo)
+    with _Tensors(one):
+        copied = tuple(copy.deepcopy(value, memo) for value in values)
+        closures.complete()
+    return copied
 
 
 def _tensors(model: nn.Module) -> Iterable[torch.Tensor]:
@@ -35,36 +64,42 @@ def _tensors(model: nn.Module) -> Iterable[torch.Tensor]:
         yield from (tensor for tensor in module._buffers.values() if tensor is not None)  # noqa: SLF001
 
 
-def twin(tensor: torch.Tensor, storages: dict[int, torch.UntypedStorage] | None = None) -> torch.Tensor:
-    """A tensor without values: same sizes, strides and element type, and one storage for what ``storages`` knows as one.
+def twin(tensor: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> torch.Tensor:
+    """A tensor without values: same sizes, strides and element type, and one storage for what shares one.
 
-    Wrapper subclasses, lazy parameters and tensors without strides are copied as they are.
+    Wrapper subclasses and tensors without strides are copied as they are.
     """
+    if is_lazy(tensor):
+        return _lazy(tensor, "meta")
     if type(tensor) not in _PLAIN or tensor.layout is not torch.strided:
         return copy.deepcopy(tensor)
-    if storages is None:
-        made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
-    else:
-        theirs = tensor.untyped_storage()
-        key = theirs._cdata  # noqa: SLF001 - the one identity a storage has
-        if key not in storages:
-            storages[key] = torch.UntypedStorage(theirs.nbytes(), device="meta")
-        made = torch.empty(0, dtype=tensor.dtype, device="meta")
-        made.set_(storages[key], tensor.storage_offset(), tensor.size(), tensor.stride())
+    theirs = tensor.untyped_storage()
+    key = theirs._cdata  # noqa: SLF001 - the one identity a storage has
+    if key not in storages:
+        storages[key] = torch.UntypedStorage(theirs.nbytes(), device="meta")
+    made = torch.empty(0, dtype=tensor.dtype, device="meta")
+    made.set_(storages[key], tensor.storage_offset(), tensor.size(), tensor.stride())
     if isinstance(tensor, nn.Parameter):
-        return nn.Parameter(made, requires_grad=False)
+        made = nn.Parameter(made, requires_grad=False)
+    made.__dict__.update(tensor.__dict__)  # marks that models put on their parameters
+    return made
+
+
+def _lazy(tensor: Any, device: str) -> torch.Tensor:
+    """A tensor that gets its size at the first call; PyTorch copies the parameters among them and not the buffers."""
+    made: torch.Tensor = type(tensor)(requires_grad=False, device=device, dtype=tensor.data.dtype)
     return made
 
 
 _PLAIN: Final = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 
-class _TwinsOfOthers(TorchFunctionMode):
-    """Gives twins to tensors that are no parameters and buffers but hang on modules as attributes."""
+class _Tensors(TorchFunctionMode):
+    """Copies plain tensors with a function of ours, wherever ``copy.deepcopy`` meets them."""
 
-    def __init__(self, storages: dict[int, torch.UntypedStorage]) -> None:
+    def __init__(self, one: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
-        self._storages = storages
+        self._one = one
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -72,6 +107,6 @@ class _TwinsOfOthers(TorchFunctionMode):
         if func is _DEEPCOPY and type(args[0]) in _PLAIN:
             tensor, memo = args[0], args[1]
             if id(tensor) not in memo:
-                memo[id(tensor)] = twin(tensor, self._storages)
+                memo[id(tensor)] = self._one(tensor)
             return memo[id(tensor)]
         return func(*args, **(kwargs or {}))
