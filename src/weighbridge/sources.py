@@ -16,7 +16,7 @@ __all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "is_named_model", 
 
 Source = str | os.PathLike[str]
 
-USER_FILE: Final = re.compile(r"(?P<path>.*\.pyw?)(?::(?P<name>[^:]*))?(?::(?P<choices>.*))?", re.DOTALL)
+USER_FILE: Final = re.compile(r"(?P<path>.*\.py)(?::(?P<name>[^:]*))?(?::(?P<choices>.*))?", re.DOTALL)
 """A Python file, the name in it of what makes the model, and choices for that."""
 _REGISTERED: Final = re.compile(r"^@register_model\(\)\n(?:@.*\n)*def (\w+)\(", re.MULTILINE)
 _NAMED_MODELS: Final = ("torchvision", "timm", "transformers")
@@ -43,7 +43,11 @@ class Given(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """Whether nothing was said."""
-        return not any(bool(one) if isinstance(one, (tuple, list, Mapping)) else one is not None for one in self)
+        return not any(map(_is_said, self))
+
+
+def _is_said(one: object) -> bool:
+    return len(one) > 0 if isinstance(one, (tuple, list, Mapping)) else one is not None
 
 
 class _Sizes(NamedTuple):
@@ -53,10 +57,6 @@ class _Sizes(NamedTuple):
     sequence: int | None = None
     dims: Mapping[str, int] = {}
     inputs: Mapping[str, Sequence[int]] = {}
-
-    @property
-    def are_given(self) -> bool:
-        return self != _Sizes()
 
     @property
     def parameters(self) -> dict[str, int | float | str]:
@@ -78,7 +78,7 @@ def read(source: object, given: Given, tell: Callable[[str], None]) -> Loaded:
     if USER_FILE.fullmatch(path):
         what = "a Python file is imported by the command line alone, as importing it runs it"
         raise BadSpec(what, where=path, hint="import it yourself and pass the module")
-    if given.kwargs:
+    if _is_said(given.kwargs):
         raise BadSpec("only a PyTorch module has keyword arguments", where="kwargs", hint="give inputs={'name': shape}")
     sizes = _sizes(given.batch, given.sequence, given.dims, given.inputs)
     tell(f"reading {path}")
@@ -109,8 +109,8 @@ def _module(source: Any, given: Given, tell: Callable[[str], None]) -> Loaded:
     from weighbridge.frontends.torch_sources import graph_of_module
 
     for name in ("batch", "sequence", "dims"):
-        if getattr(given, name):
-            hint = "give the inputs with it: inputs=(1, 3, 224, 224)"
+        if _is_said(getattr(given, name)):
+            hint = "give the whole shapes: --input 8x3x224x224, or inputs=(8, 3, 224, 224) in Python"
             raise BadSpec("the inputs of a module say their sizes", where=name, hint=hint)
     tell(f"following the forward of {type(source).__name__}")
     return Loaded(graph_of_module(source, arguments(given.inputs, given.kwargs)), "torch", "")
@@ -120,9 +120,10 @@ def _named_model(source: str, given: Given, tell: Callable[[str], None]) -> Load
     from weighbridge.frontends.torch_inputs import arguments
     from weighbridge.frontends.torch_sources import load_named
 
-    if given.dims:
+    if _is_said(given.dims):
         raise BadSpec("this model has no named dimensions", where=source, hint="give its inputs, or batch and sequence")
-    stated = arguments(given.inputs, given.kwargs) if given.inputs or given.kwargs else None
+    is_stated = _is_said(given.inputs) or _is_said(given.kwargs)
+    stated = arguments(given.inputs, given.kwargs) if is_stated else None
     batch = None if given.batch is None else _whole(given.batch, "batch")
     sequence = None if given.sequence is None else _whole(given.sequence, "sequence")
     return Loaded(load_named(source, stated, batch=batch, sequence=sequence, tell=tell), "torch", source)
@@ -131,7 +132,9 @@ def _named_model(source: str, given: Given, tell: Callable[[str], None]) -> Load
 def _path(source: object) -> str:
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     if not isinstance(path, str):
-        hint = "give the path of a file, or the name of a textbook network"
+        hint = "give the path of a file, the name of a textbook network, or a torch.nn.Module"
+        if isinstance(source, type):
+            hint = f"call it to make one: {source.__name__}()"
         raise BadSpec(f"a source is a path or a name, not a {type(source).__name__}", hint=hint)
     return path
 
@@ -196,6 +199,13 @@ def _onnx(path: Path, choices: str, sizes: _Sizes) -> Graph:
     return load_onnx(path, batch=sizes.batch, sequence=sizes.sequence, dims=sizes.dims, inputs=inputs)
 
 
+def _pt2(path: Path, choices: str, sizes: _Sizes) -> Graph:
+    from weighbridge.frontends.aten_archive import load_pt2
+
+    inputs = {name: tuple(shape) for name, shape in sizes.inputs.items()}
+    return load_pt2(path, batch=sizes.batch, sequence=sizes.sequence, dims=sizes.dims, inputs=inputs)
+
+
 def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
     from weighbridge.frontends.from_toml import load_toml, parse_choices
 
@@ -203,7 +213,7 @@ def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
     return load_toml(path, {**parse_choices(choices, str(path)), **sizes.parameters})
 
 
-_READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {"onnx": _onnx, "toml": _toml}
+_READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {"onnx": _onnx, "pt2": _pt2, "toml": _toml}
 
 
 def _textbook(source: str, sizes: _Sizes) -> Graph:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weighbridge.api import weigh
+from weighbridge.cli.inputs import is_size, parse
 from weighbridge.cli.output import formatted, show, write
+from weighbridge.cli.progress import progress
 from weighbridge.errors import BadSpec
 from weighbridge.report import Report
+from weighbridge.sources import USER_FILE, is_named_model
 
 __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
 
@@ -53,25 +57,57 @@ def carry_out(request: Request) -> int:
     targets = list(_targets(request))
     if request.require_fit and not request.on:
         raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
-    report = weigh(
-        request.source,
-        on=request.on,
-        batch=request.batch,
-        sequence=request.sequence,
-        dims=dict(_dims(request.dims)),
-        inputs=dict(_inputs(request.inputs)),
-        weight_bits=request.weight_bits or None,
-        activation_bits=request.activation_bits,
-        precision=request.precision,
-        as_written=request.as_written,
-        convention=request.conventions,
-    )
+    with progress() as tell:
+        report = _weighed(request, tell)
     failures = _write_all(report, targets, request)
     if failures:
         raise BadSpec("; ".join(failures), hint="everything else was written")
     if not report.is_exact and targets[-1][0] != "screen" and not request.strict:
         sys.stderr.write(f"weighbridge: warning: not exact: {_inexact(report)}\n")
     return _judged(report, request)
+
+
+def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
+    """The report; a Python file that makes the model is imported for as long as that takes."""
+    stated = parse(request.inputs)
+    options: dict[str, Any] = {
+        "on": request.on,
+        "batch": request.batch,
+        "sequence": request.sequence,
+        "dims": dict(_dims(request.dims)),
+        "weight_bits": request.weight_bits or None,
+        "activation_bits": request.activation_bits,
+        "precision": request.precision,
+        "as_written": request.as_written,
+        "convention": request.conventions,
+        "progress": tell,
+    }
+    by_user = USER_FILE.fullmatch(request.source)
+    if by_user is None and not is_named_model(request.source):
+        return weigh(request.source, inputs=stated.shapes(), **options)
+    options |= {"inputs": stated.positional, "kwargs": stated.named}
+    if by_user is None:
+        return weigh(request.source, **options)
+    from weighbridge.cli.user_file import made_by
+    from weighbridge.frontends.torch_sources import choices_of
+
+    tell(f"importing {by_user['path']}")
+    choices = choices_of(by_user["choices"] or "", request.source)
+    with made_by(Path(by_user["path"]), (by_user["name"] or "").strip(), choices) as module:
+        report = weigh(module, **options)
+    return replace(report, network=report.network._replace(source=request.source))
+
+
+def _file_of(source: str) -> Path:
+    """The file that a source is read from, if any is: without the scheme before it and the choices behind it."""
+    by_user = USER_FILE.fullmatch(source)
+    if by_user is not None:
+        return Path(by_user["path"])
+    before, _, after = source.rpartition(":")
+    if source.startswith("transformers:"):
+        path = Path(source.partition(":")[2].strip())
+        return path / "config.json" if path.is_dir() else path
+    return Path(before) if before.lower().endswith(".toml") and after else Path(source)
 
 
 def _targets(request: Request) -> Iterator[tuple[str, str]]:
@@ -91,7 +127,8 @@ def _targets(request: Request) -> Iterator[tuple[str, str]]:
         folder = Path(place).parent
         if place != _STDOUT and not folder.is_dir():
             raise BadSpec(f"there is no folder {str(folder)!r}", where=place, hint="make it first")
-        if Path(place).exists() and Path(request.source).exists() and Path(place).samefile(request.source):
+        source = _file_of(request.source)
+        if Path(place).exists() and source.exists() and Path(place).samefile(source):
             raise BadSpec("the report would overwrite the network", where=place, hint="name another file")
     yield from targets
     if all(place != _STDOUT for _, place in targets):
@@ -118,23 +155,9 @@ def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Requ
 def _dims(options: Iterable[str]) -> Iterator[tuple[str, int]]:
     for option in options:
         name, _, size = option.rpartition("=")
-        if not name or not _is_size(size):
+        if not name or not is_size(size):
             raise BadSpec(f"{option!r} is no dimension", where="--dim", hint="write NAME=N, as in --dim seq=128")
         yield name, int(size)
-
-
-def _inputs(options: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for option in options:
-        name, _, shape = option.rpartition("=")
-        sizes = shape.lower().replace(",", "x").split("x") if shape != "scalar" else []
-        if not name or not all(_is_size(size) for size in sizes):
-            hint = "write NAME=1x3x224x224, or NAME=scalar"
-            raise BadSpec(f"{option!r} is no shape of an input", where="--input", hint=hint)
-        yield name, tuple(int(size) for size in sizes)
-
-
-def _is_size(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def _judged(report: Report, request: Request) -> int:

@@ -24,10 +24,7 @@ from weighbridge.graph import Graph
 
 from .torch_inputs import Arguments, TensorSpec, needs_inputs
 
-__all__ = ["LIBRARIES", "graph_of_module", "library", "load_named"]
-
-LIBRARIES: Final = ("torchvision", "timm", "transformers")
-"""What may stand in front of the colon."""
+__all__ = ["choices_of", "graph_of_module", "library", "load_named", "offline"]
 
 _FRAMES: Final = 16
 _VIDEO, _FLOW, _DETECTION = "video", "optical_flow", "detection"
@@ -37,8 +34,10 @@ the two images of RAFT, which takes sides divisible by 8, have the size of the e
 """
 _MAX_REAL_BYTES: Final = 4 << 30
 """A model whose forward needs values is made with them up to this size."""
-_LOADING: Final = frozenset({"weights", "weights_backbone", "pretrained", "pretrained_backbone", "pretrained_cfg"})
-_LOADING_MORE: Final = frozenset({"pretrained_cfg_overlay", "checkpoint_path", "cache_dir"})
+_LOADING: Final = (
+    *("weights", "weights_backbone", "pretrained", "pretrained_backbone"),
+    *("pretrained_cfg", "pretrained_cfg_overlay", "checkpoint_path", "cache_dir"),
+)
 
 
 class _Recipe(NamedTuple):
@@ -141,17 +140,19 @@ def _recipe(source: str, batch: int, sequence: int | None) -> _Recipe:
         raise BadSpec("this model has no sequence", where=source, hint="give its inputs: --input 1x3x224x224")
     name, _, choices = rest.partition(":")
     maker = _torchvision if scheme == "torchvision" else _timm
-    return maker(name.strip(), _choices(choices, source), batch)
+    return maker(name.strip(), _without_weights(choices_of(choices, source), source), batch)
 
 
-def _choices(text: str, where: str) -> dict[str, Any]:
-    """``"num_classes=10,aux_logits=false"`` as Python values."""
-    choices = {name: _literal(value) for name, value in parse_choices(text, where).items()}
-    for name in choices:
-        if name in _LOADING or name in _LOADING_MORE:
-            raise BadSpec(
-                f"{name} would load weights", where=where, hint="a model is weighed without its weights' values"
-            )
+def choices_of(text: str, where: str) -> dict[str, Any]:
+    """``"num_classes=10,aux_logits=false"`` as Python values.  Raises ``BadSpec``."""
+    return {name: _literal(value) for name, value in parse_choices(text, where).items()}
+
+
+def _without_weights(choices: dict[str, Any], where: str) -> dict[str, Any]:
+    """The choices.  Raises ``BadSpec`` where one would fetch or unpickle weights."""
+    loading = [name for name in _LOADING if name in choices]
+    if loading:
+        raise BadSpec(f"{loading[0]} would load weights", where=where, hint="a model is weighed without their values")
     return choices
 
 

@@ -1,0 +1,60 @@
+"""The option ``--input``: ``NAME=1x3x224x224``, ``1x3x224x224``, ``NAME=1x128:int64``, ``NAME=scalar``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from weighbridge.errors import BadSpec
+from weighbridge.frontends.torch_inputs import TensorSpec
+from weighbridge.graph import Shape
+
+__all__ = ["Inputs", "is_size", "parse"]
+
+_HINT = "write NAME=1x3x224x224, or NAME=scalar"
+
+
+class Inputs(NamedTuple):
+    """What was said of inputs: by position, by name, and whether an element type was."""
+
+    positional: tuple[TensorSpec, ...]
+    named: dict[str, TensorSpec]
+    has_types: bool
+
+    def shapes(self) -> dict[str, Shape]:
+        """The shapes by name, for a file, which has the names and the element types itself.  Raises ``BadSpec``."""
+        if self.positional:
+            raise BadSpec("the input of a file has a name", where="--input", hint=_HINT)
+        if self.has_types:
+            raise BadSpec("the element types of its inputs stand in the file", where="--input", hint=_HINT)
+        return {name: spec.shape for name, spec in self.named.items()}
+
+
+def parse(options: Iterable[str]) -> Inputs:
+    """The options as they were written.  Raises ``BadSpec``."""
+    positional: list[TensorSpec] = []
+    named: dict[str, TensorSpec] = {}
+    has_types = False
+    for option in options:
+        name, equals, written = option.rpartition("=")
+        shape, colon, dtype = written.partition(":")
+        sizes = shape.lower().replace(",", "x").split("x") if shape != "scalar" else []
+        if bool(equals) != bool(name) or not all(is_size(size) for size in sizes):
+            raise BadSpec(f"{option!r} is no shape of an input", where="--input", hint=_HINT)
+        if name in named:
+            raise BadSpec(f"{name!r} is given twice", where="--input", hint="once is enough")
+        try:
+            spec = TensorSpec(tuple(int(size) for size in sizes), dtype if colon else "float32")
+        except BadSpec as error:
+            raise BadSpec(error.what, where="--input", hint=error.hint) from None
+        has_types = has_types or bool(colon)
+        if name:
+            named[name] = spec
+        else:
+            positional.append(spec)
+    return Inputs(tuple(positional), named, has_types)
+
+
+def is_size(text: str) -> bool:
+    """Whether this is a whole number that a dimension can have."""
+    return text.isascii() and text.isdecimal() and len(text) < 19

@@ -1,0 +1,170 @@
+"""Models that a user's Python file makes: ``path.py:factory``.  Only the command line imports such a file, as that runs it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from difflib import get_close_matches
+from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from weighbridge.errors import BadSpec
+
+__all__ = ["made_by"]
+
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+
+
+@contextmanager
+def made_by(path: Path, name: str, choices: Mapping[str, Any]) -> Iterator[Any]:
+    """The PyTorch module that ``name`` in the file at ``path`` is or makes, in evaluation mode.
+
+    While this lasts the file's folder can be imported from, and what is printed goes to standard error.  Afterwards
+    ``sys.path``, ``sys.argv`` and ``sys.modules`` are as they were, apart from installed libraries that the file needed.
+    Raises ``BadSpec``: no such file or name, an exception in the file or in the factory, something that is no module.
+    """
+    if not path.is_file():
+        raise BadSpec("there is no such file", where=str(path), hint=_beside(path))
+    if not name:
+        hint = f"write {path.name}:NAME; it defines {', '.join(_defined(path)) or 'nothing'}"
+        raise BadSpec("what makes the model is not named", where=str(path), hint=hint)
+    with _left_as_it_was(path.resolve().parent), redirect_stdout(sys.stderr):
+        try:
+            module = _made(_imported(path), name, choices, path)
+            yield module
+        except SystemExit:
+            raise BadSpec(
+                "it called sys.exit", where=str(path), hint="a file that makes a model only makes it"
+            ) from None
+
+
+def _beside(path: Path) -> str:
+    try:
+        near = get_close_matches(path.name, sorted(one.name for one in path.parent.glob("*.py")), 1)
+    except (OSError, ValueError):
+        near = []
+    return f"did you mean {near[0]}?" if near else "check the path"
+
+
+def _defined(path: Path) -> list[str]:
+    """The classes and functions at the top of a file, without running it."""
+    try:
+        parsed = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return []
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    return [one.name for one in parsed.body if isinstance(one, kinds) and not one.name.startswith("_")][:12]
+
+
+@contextmanager
+def _left_as_it_was(folder: Path) -> Iterator[None]:
+    """Imports find the folder's modules, leave no compiled files in it, and are forgotten."""
+    before, path, arguments, silent = set(sys.modules), sys.path[:], sys.argv, sys.dont_write_bytecode
+    folders = [folder, Path.cwd()]
+    sys.path[:0] = [str(one) for one in folders]
+    sys.argv = [str(folder)]
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.path[:], sys.argv, sys.dont_write_bytecode = path, arguments, silent
+        for name in [name for name in sys.modules if name not in before]:
+            if _is_users(sys.modules[name], folders):
+                del sys.modules[name]
+
+
+def _is_users(module: ModuleType, folders: list[Path]) -> bool:
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or _INSTALLED & set(Path(file).parts):
+        return False
+    return any(Path(file).is_relative_to(folder) for folder in folders)
+
+
+def _imported(path: Path) -> ModuleType:
+    # A name of its own, or a file called torch.py would be taken for the library.
+    stem = path.stem
+    name = f"_{stem}" if stem in sys.modules or stem in sys.stdlib_module_names else stem
+    spec = spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise BadSpec("this is no Python file", where=str(path), hint="name a file that ends in .py")
+    module = sys.modules[name] = module_from_spec(spec)
+    _run(partial(spec.loader.exec_module, module), path, "the file cannot be imported")
+    return module
+
+
+def _made(file: ModuleType, name: str, choices: Mapping[str, Any], path: Path) -> Any:
+    found: Any = getattr(file, name, None)
+    if found is None:
+        near = get_close_matches(name, [*_defined(path), *vars(file)], 1)
+        hint = f"did you mean {near[0]}?" if near else f"it defines {', '.join(_defined(path)) or 'nothing'}"
+        raise BadSpec(f"there is no {name!r} in it", where=str(path), hint=hint)
+    if callable(found) and not _is_module(found):
+        _check_choices(found, name, choices, path)
+        found = _run(lambda: found(**choices), path, f"{name} failed")
+    elif choices:
+        raise BadSpec(f"{name} takes no parameters: it is made already", where=str(path))
+    if not _is_module(found):
+        what = f"{name} {'returned' if callable(getattr(file, name)) else 'is'} no torch.nn.Module but {_kind(found)}"
+        raise BadSpec(what, where=str(path), hint="name a class of modules, or a function that returns a module")
+    return _run(found.eval, path, f"{name} cannot be put into evaluation mode")
+
+
+def _kind(found: object) -> str:
+    return f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
+
+
+def _is_module(found: object) -> bool:
+    nn = getattr(sys.modules.get("torch"), "nn", None)
+    return nn is not None and isinstance(found, nn.Module)
+
+
+def _check_choices(factory: Callable[..., Any], name: str, choices: Mapping[str, Any], path: Path) -> None:
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(**choices)
+    except TypeError as error:
+        hint = f"parameters stand behind another colon: {path.name}:{name}:width=2,depth=3"
+        raise BadSpec(f"{name}{signature} cannot be called so: {error}", where=str(path), hint=hint) from None
+
+
+def _run(work: Callable[[], Any], path: Path, what: str) -> Any:
+    """What ``work`` returns.  Raises ``BadSpec`` with the exception and the line in the user's file where it arose."""
+    try:
+        return work()
+    except Exception as error:
+        said = " ".join(str(error).split())
+        kind = f"{type(error).__name__}: {said}" if said else type(error).__name__
+        raise BadSpec(f"{what}: {kind}", where=_line(error, path), hint=_advice(error)) from None
+
+
+def _line(error: Exception, path: Path) -> str:
+    """``path:line`` of the innermost line of the user's own file, or of a file that stands beside it."""
+    if isinstance(error, SyntaxError) and error.filename:
+        file = Path(error.filename)
+        return f"{path if file.name == path.name else file.name}:{error.lineno or 1}"
+    own, step, line = path.resolve(), error.__traceback__, None
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == str(own):
+            line = step.tb_lineno
+        step = step.tb_next
+    return f"{path}:{line}" if line is not None else str(path)
+
+
+def _advice(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return (
+            'pip install "weighbridge[torch]"' if error.name == "torch" else f"install {error.name} beside weighbridge"
+        )
+    said = str(error).lower()
+    if any(word in said for word in ("cuda", "nvidia", "mps", "xpu", "device")):
+        return "nothing runs on a device here: build the model on the CPU or the meta device"
+    return ""
