@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from weighbridge.counts import NetworkFacts, NodeFacts
 from weighbridge.errors import printable
@@ -114,6 +114,16 @@ class Report:
         from weighbridge.report.json import from_text
 
         return from_text(text)
+
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` with a row a node, in the columns of the CSV; what is unknown is missing.
+
+        Raises ``MissingExtra`` where pandas is not installed.
+        """
+        from weighbridge.report.frame import data_frame
+        from weighbridge.report.view import node_table
+
+        return data_frame(node_table(self))
 
     def __repr__(self) -> str:
         mark = "" if self.facts.exact else ">= "

@@ -45,7 +45,7 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False) ->
         profile=_profile(report, profile, peak),
         verdicts=verdicts(report),
         uncounted=_faults(report.facts.uncounted),
-        notes=_notes(report.notes),
+        notes=_notes((report.network.capture, *report.notes) if report.network.capture else report.notes),
         tool=printable(report.tool),
     )
 
@@ -65,7 +65,8 @@ def _title(report: Report) -> str:
     if network.format == "textbook":
         return printable(network.name)
     file = network.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
-    if not file or network.name in ("", file, file.partition(":")[0].rpartition(".")[0]):
+    scheme, _, behind = file.partition(":")
+    if not file or network.name in ("", file, behind, scheme.rpartition(".")[0]):
         return printable(file or network.name)
     return f"{printable(file)} ({printable(network.name)})"
 
