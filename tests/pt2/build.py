@@ -124,8 +124,11 @@ def program(
     }
 
 
-def entries(made: Json, weights: Mapping[str, str] | None = None) -> dict[str, bytes]:
-    """The files of an archive; all that PyTorch would unpickle is poison.  ``weights`` say in which file a parameter lies."""
+def entries(made: Json, weights: Mapping[str, str] | None = None, weight_bytes: int = 1024) -> dict[str, bytes]:
+    """The files of an archive; all that PyTorch would unpickle is poison.
+
+    ``weights`` say in which file a parameter lies, each of ``weight_bytes``.
+    """
     values = made["graph_module"]["graph"]["tensor_values"]
     specs = [spec["parameter"] for spec in made["graph_module"]["signature"]["input_specs"] if "parameter" in spec]
     config = {
@@ -137,8 +140,9 @@ def entries(made: Json, weights: Mapping[str, str] | None = None) -> dict[str, b
         }
         for place, spec in enumerate(specs)
     }
+    files = dict.fromkeys(one["path_name"] for one in config.values())
     return {
-        "net/data/weights/weight_0": POISON,
+        **{f"net/data/weights/{file}": POISON.ljust(weight_bytes, b"\0")[:weight_bytes] for file in files},
         "net/data/weights/model_weights_config.json": json.dumps({"config": config}).encode(),
         "net/data/constants/custom_obj_0": POISON,
         "net/data/constants/model_constants_config.json": b'{"config": {}}',

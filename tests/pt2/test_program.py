@@ -17,9 +17,9 @@ from weighbridge.frontends.aten_call import AtenCall, Program, Ref
 from weighbridge.graph import UNKNOWN, Role
 
 
-def saved(made: dict[str, Any], folder: Path, weights: dict[str, str] | None = None) -> Path:
+def saved(made: dict[str, Any], folder: Path, weights: dict[str, str] | None = None, weight_bytes: int = 1024) -> Path:
     path = folder / "net.pt2"
-    path.write_bytes(written(entries(made, weights)))
+    path.write_bytes(written(entries(made, weights, weight_bytes)))
     return path
 
 
@@ -187,8 +187,8 @@ def test_a_written_buffer_is_no_output(tmp_path: Path) -> None:
     assert read_pt2(saved(made, tmp_path)).outputs == ()
 
 
-def test_parameters_in_one_file_are_one_tensor(tmp_path: Path) -> None:
-    made = program(
+def _three_layers() -> dict[str, Any]:
+    return program(
         [
             node("aten.linear.default", {"input": "x", "weight": "p_a"}, ["linear"], "a"),
             node("aten.linear.default", {"input": "linear", "weight": "p_b"}, ["linear_1"], "b"),
@@ -199,9 +199,22 @@ def test_parameters_in_one_file_are_one_tensor(tmp_path: Path) -> None:
         parameters={"p_a": "a.weight", "p_b": "b.weight", "p_c": "c.weight"},
         paths=("a", "b", "c"),
     )
-    found = read_pt2(saved(made, tmp_path, {"a.weight": "weight_0", "b.weight": "weight_0", "c.weight": "weight_1"}))
+
+
+def test_parameters_in_one_file_are_one_tensor(tmp_path: Path) -> None:
+    files = {"a.weight": "weight_0", "b.weight": "weight_0", "c.weight": "weight_1"}
+    found = read_pt2(saved(_three_layers(), tmp_path, files))
     assert [one.id for one in found.tensors if one.role is Role.PARAMETER] == ["a.weight", "c.weight"]
     assert [one.arguments["weight"] for one in found.calls] == [Ref("a.weight"), Ref("a.weight"), Ref("c.weight")]
+    assert found.notes == ()
+
+
+def test_parameters_without_values_lie_in_one_empty_file_and_are_not_tied(tmp_path: Path) -> None:
+    """So torch.export.save writes a model on the meta device."""
+    files = dict.fromkeys(("a.weight", "b.weight", "c.weight"), "weight_0")
+    found = read_pt2(saved(_three_layers(), tmp_path, files, weight_bytes=0))
+    assert [one.id for one in found.tensors if one.role is Role.PARAMETER] == ["a.weight", "b.weight", "c.weight"]
+    assert "does not say which parameters are one storage" in found.notes[0]
 
 
 def test_results_of_all_kinds(tmp_path: Path) -> None:

@@ -7,15 +7,17 @@ constants, sample inputs and extra files, which are pickles or may be, are never
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from weighbridge.errors import BadModel, GraphError, UnsupportedFormat, WeighbridgeError
 from weighbridge.frontends.aten_archive_arguments import Frame
 from weighbridge.frontends.aten_archive_calls import Reading
+from weighbridge.frontends.aten_archive_formulas import UnknownSymbolError
 from weighbridge.frontends.aten_archive_json import Place, parsed
 from weighbridge.frontends.aten_archive_sizes import Sizes, settled
+from weighbridge.frontends.aten_archive_values import Symbols
 from weighbridge.frontends.aten_call import Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.zip_entries import ZipEntries
@@ -76,11 +78,20 @@ def read_pt2(
         raise (error if error.where.startswith(path.name) else error.at(path.name)) from None
 
 
+class _Stored(NamedTuple):
+    """A tensor that the archive says is stored: in which of its files, how many bytes that has, and the tensor's type."""
+
+    name: str
+    file: str
+    file_bytes: int
+    meta: Place
+
+
 class _Archive(NamedTuple):
-    """The JSON of an archive; ``stored`` lists what is stored, where the archive has such lists."""
+    """What is read of an archive; ``stored`` is empty where it has no lists of what it stores."""
 
     program: Place
-    stored: tuple[Place, ...]
+    stored: tuple[_Stored, ...]
     notes: tuple[str, ...]
 
 
@@ -97,9 +108,22 @@ def _read(path: Path) -> _Archive:
             others = ", ".join(match["name"] for match in found[:6] if match is not chosen)
             notes.append(f"the archive holds {len(found)} programs; this is {chosen['name']!r}, not {others}")
         root = f"{chosen['root']}/" if chosen["root"] else ""
-        configs = [f"{root}data/{kind}/{chosen['name']}_{kind}_config.json" for kind in ("weights", "constants")]
-        stored = [_json(entries, name, _MAX_CONFIG_BYTES) for name in configs if name in entries.names]
+        stored = [
+            one for kind in ("weights", "constants") for one in _stored(entries, f"{root}data/{kind}/", chosen["name"])
+        ]
         return _Archive(_json(entries, chosen[0], _MAX_PROGRAM_BYTES), tuple(stored), tuple(notes))
+
+
+def _stored(entries: ZipEntries, folder: str, name: str) -> Iterator[_Stored]:
+    """The list of what is stored in one of an archive's folders."""
+    config = f"{folder}{name}_{folder.split('/')[-2]}_config.json"
+    if config not in entries.names:
+        return
+    for fqn, entry in _json(entries, config, _MAX_CONFIG_BYTES)["config"].places():
+        meta = entry.get("tensor_meta")
+        if meta is not None:
+            file = folder + entry["path_name"].text()
+            yield _Stored(fqn, file, entries.size(file), meta)
 
 
 def _json(entries: ZipEntries, name: str, most_bytes: int) -> Place:
@@ -144,7 +168,7 @@ def _program(name: str, archive: _Archive, version: str, sizes: Sizes) -> Progra
         tuple(inputs),
         tuple(dict.fromkeys(outputs)),
         capture,
-        (*archive.notes, *sizes.notes),
+        (*archive.notes, *_without_values(archive), *sizes.notes),
     )
 
 
@@ -158,7 +182,7 @@ _NO_TENSORS: Final = frozenset({"custom_obj", "token", "constant_input"})
 
 def _declared(reading: Reading, frame: Frame, signature: Place, archive: _Archive) -> Iterator[str]:
     """Declare what exists before the first call; returns the ids of the inputs.  Tied parameters are one tensor."""
-    places = dict(_storages(archive))
+    places = dict(_storages(archive.stored, frame.symbols))
     known: dict[object, str] = {}
     for spec in signature["input_specs"].items():
         kind, value = spec.union()
@@ -179,14 +203,28 @@ def _declared(reading: Reading, frame: Frame, signature: Place, archive: _Archiv
             raise spec.fault(f"an input of the kind {kind!r}", "the format is newer than this reader")
 
 
-def _storages(archive: _Archive) -> Iterator[tuple[str, str]]:
-    """What is stored by its name in the model, with a key that is equal for two names of one storage."""
-    for place, config in enumerate(archive.stored):
-        for name, entry in config["config"].places():
-            meta = entry.get("tensor_meta")
-            if meta is not None:
-                stated = [meta[key].value for key in ("dtype", "sizes", "strides", "storage_offset")]
-                yield name, f"{place} {entry['path_name'].text()} {stated}"
+def _storages(stored: Iterable[_Stored], symbols: Symbols) -> Iterator[tuple[str, str]]:
+    """What is stored by its name in the model, with a key that is equal for two names of one storage.
+
+    Tensors of a model on the meta device have no values: all are said to lie in one empty file, which ties nothing.
+    """
+    for one in stored:
+        try:
+            least_bytes = symbols.type(one.meta).bytes or 0
+        except UnknownSymbolError as error:
+            raise one.meta.fault(f"a stored tensor whose size is {error.name}") from None
+        if one.file_bytes >= least_bytes:
+            stated = [one.meta[key].value for key in ("dtype", "sizes", "strides", "storage_offset")]
+            yield one.name, f"{one.file} {stated}"
+
+
+def _without_values(archive: _Archive) -> Iterator[str]:
+    """A note where the archive does not say which parameters are tied."""
+    parameters = sum(
+        "parameter" in spec.members() for spec in archive.program["graph_module"]["signature"]["input_specs"].items()
+    )
+    if parameters > 1 and not any(one.file_bytes for one in archive.stored):
+        yield "the archive does not say which parameters are one storage under several names: each counts once for each name"
 
 
 def _outputs(signature: Place) -> Iterator[Place]:

@@ -79,6 +79,11 @@ class ZipEntries:
         self._archive.close()
         self._file.close()
 
+    def size(self, name: str) -> int:
+        """The bytes that a file has by the archive's directory; 0 where there is none of that name."""
+        info = self._infos.get(name)
+        return 0 if info is None else info.file_size
+
     def read(self, name: str, most_bytes: int) -> bytes:
         """The content of a file.  Raises ``BadModel`` where it is longer than ``most_bytes``, packed more than
         ``MAX_RATIO`` times, encrypted, or damaged.
