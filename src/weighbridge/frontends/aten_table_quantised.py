@@ -22,24 +22,34 @@ _WEIGHT_ONLY: Final = "weight_only"
 _Attributes = Callable[[AtenCall], Mapping[str, Attribute]]
 
 
-def _then(rule: As, *functions: tuple[str, Mapping[str, Attribute]]) -> Rule:
-    """A rule whose result passes through unary functions, in one operator of PyTorch's."""
+def _chain(first: As, *links: As) -> Rule:
+    """Operators in a row that are one in PyTorch: each takes the result before it as its first operand, ``x`` or ``a``."""
 
-    def steps(call: AtenCall) -> Sequence[Step]:
-        attributes = rule.attributes(call) if rule.attributes is not None else {}
-        names = [call.inner(f"before_{name}") for name, _ in functions]
-        made = [Step(rule.operator, list(bind(call, rule.operands)), attributes, names[:1])]
-        for (name, further), source, result in zip(functions, names, [*names[1:], ""], strict=True):
-            made.append(Step(name, (("x", source),), further, (result,) if result else call.outputs))
-        return made
+    def rule(call: AtenCall) -> Sequence[Step]:
+        steps: list[Step] = []
+        for place, link in enumerate((first, *links)):
+            operands = list(bind(call, link.operands))
+            if place:
+                operands.insert(0, ("a" if link.operator == "add" else "x", call.inner(f"{place}")))
+            attributes = link.attributes(call) if link.attributes is not None else {}
+            is_last = place == len(links)
+            steps.append(
+                Step(link.operator, operands, attributes, call.outputs if is_last else (call.inner(f"{place + 1}"),))
+            )
+        return steps
 
-    return steps
+    return rule
 
 
-_RELU: Final[tuple[str, Mapping[str, Attribute]]] = ("relu", {})
+_RELU: Final = As("relu", "")
+
+
+def _slope(call: AtenCall) -> dict[str, Attribute]:
+    return {"alpha": call.number("negative_slope", 0.01)}
 
 
 def _linear(quantisation: str) -> As:
+    """The result is of the type that PyTorch made: float where the layer is dynamic."""
     return As(
         "linear",
         "x=X w=weight b=bias",
@@ -47,44 +57,32 @@ def _linear(quantisation: str) -> As:
     )
 
 
-def _convolution(rank: int, quantisation: str) -> As:
+def _convolution(rank: int, quantisation: str, *, transposed: bool = False) -> tuple[As, ...]:
+    """A convolution over one axis is packed as one over two, the first of size 1."""
+    packed = max(rank, 2)
+
     def attributes(call: AtenCall) -> dict[str, Attribute]:
-        return {
-            "stride": spatial(call, "stride", rank, (1,)),
-            "padding": spatial(call, "padding", rank, (0,)),
-            "dilation": spatial(call, "dilation", rank, (1,)),
+        given: dict[str, Attribute] = {
+            "stride": spatial(call, "stride", packed, (1,)),
+            "padding": spatial(call, "padding", packed, (0,)),
+            "dilation": spatial(call, "dilation", packed, (1,)),
             "groups": call.integer("groups", 1),
             "quantisation": quantisation,
             "output_dtype": call.made[0].dtype.name,
         }
+        if transposed:
+            given["output_padding"] = spatial(call, "output_padding", packed, (0,))
+        return given
 
-    return As("conv", "x=qx w=weight b=bias", attributes)
-
-
-def _transposed(rank: int, quantisation: str) -> As:
-    plain = _convolution(rank, quantisation).attributes
-
-    def attributes(call: AtenCall) -> dict[str, Attribute]:
-        given = plain(call) if plain is not None else {}
-        return {**given, "output_padding": spatial(call, "output_padding", rank, (0,))}
-
-    return As("conv_transpose", "x=qx w=weight b=bias", attributes)
+    operator = "conv_transpose" if transposed else "conv"
+    if rank > 1:
+        return (As(operator, "x=qx w=weight b=bias", attributes),)
+    return As("unsqueeze", "x=qx", lambda call: {"axes": (2,)}), As(operator, "w=weight b=bias", attributes)
 
 
-def _one_more(rank: int, *functions: tuple[str, Mapping[str, Attribute]]) -> Rule:
-    """A convolution that adds another tensor to its result."""
-    convolution = _convolution(rank, _IN_TENSORS)
-
-    def steps(call: AtenCall) -> Sequence[Step]:
-        attributes = convolution.attributes(call) if convolution.attributes is not None else {}
-        summed, result = call.inner("convolved"), call.inner("sum") if functions else ""
-        made = [Step("conv", list(bind(call, convolution.operands)), attributes, (summed,))]
-        operands = (("a", summed), ("b", call.operand("qaccum")))
-        made.append(Step("add", operands, {}, (result,) if result else call.outputs))
-        made.extend(Step(name, (("x", result),), further, call.outputs) for name, further in functions)
-        return made
-
-    return steps
+def _rows(rank: int) -> tuple[As, ...]:
+    """What a convolution over one axis ends with."""
+    return () if rank > 1 else (As("squeeze", "", lambda call: {"axes": (2,)}),)
 
 
 def _layers() -> dict[str, Rule]:
@@ -92,33 +90,27 @@ def _layers() -> dict[str, Rule]:
     rules: dict[str, Rule] = {}
     for suffix, quantisation in (("", _IN_TENSORS), ("_dynamic", _DYNAMIC), ("_dynamic_fp16", "by_operands")):
         rules[f"quantized.linear{suffix}"] = _linear(quantisation)
-        rules[f"quantized.linear_relu{suffix}"] = _then(_linear(quantisation), _RELU)
+        rules[f"quantized.linear_relu{suffix}"] = _chain(_linear(quantisation), _RELU)
     for rank in (1, 2, 3):
         for suffix, quantisation in (("", _IN_TENSORS), ("_dynamic", _DYNAMIC)):
-            rules[f"quantized.conv{rank}d{suffix}"] = _convolution(rank, quantisation)
-            rules[f"quantized.conv_transpose{rank}d{suffix}"] = _transposed(rank, quantisation)
-        rules[f"quantized.conv{rank}d_relu"] = _then(_convolution(rank, _IN_TENSORS), _RELU)
+            plain, transposed = _convolution(rank, quantisation), _convolution(rank, quantisation, transposed=True)
+            rules[f"quantized.conv{rank}d{suffix}"] = _chain(*plain, *_rows(rank))
+            rules[f"quantized.conv_transpose{rank}d{suffix}"] = _chain(*transposed, *_rows(rank))
+        rules[f"quantized.conv{rank}d_relu"] = _chain(*_convolution(rank, _IN_TENSORS), _RELU, *_rows(rank))
     return rules
 
 
-def _slope(call: AtenCall) -> float:
-    return call.number("negative_slope", 0.01)
-
-
-def _leaky_linear(call: AtenCall) -> Sequence[Step]:
-    layer = _then(_linear(_IN_TENSORS), ("leaky_relu", {"alpha": _slope(call)}))
-    return layer(call) if callable(layer) else ()
-
+_ADD: Final = As("add", "b=qaccum")
 
 _LAYERS: Final[dict[str, Rule]] = {
     **_layers(),
     "quantized.linear_dynamic_fp16_unpacked_weight": _linear("by_operands"),
-    "quantized.linear_leaky_relu": _leaky_linear,
-    "quantized.linear_tanh": _then(_linear(_IN_TENSORS), ("tanh", {})),
+    "quantized.linear_leaky_relu": _chain(_linear(_IN_TENSORS), As("leaky_relu", "", _slope)),
+    "quantized.linear_tanh": _chain(_linear(_IN_TENSORS), As("tanh", "")),
     "quantized.linear_with_input_q_dq_qweight_dq_output_fp32": _linear(_DYNAMIC),
-    "quantized.linear_with_input_q_dq_qweight_dq_relu_output_fp32": _then(_linear(_DYNAMIC), _RELU),
-    "quantized.conv2d_add": _one_more(2),
-    "quantized.conv2d_add_relu": _one_more(2, _RELU),
+    "quantized.linear_with_input_q_dq_qweight_dq_relu_output_fp32": _chain(_linear(_DYNAMIC), _RELU),
+    "quantized.conv2d_add": _chain(*_convolution(2, _IN_TENSORS), _ADD),
+    "quantized.conv2d_add_relu": _chain(*_convolution(2, _IN_TENSORS), _ADD, _RELU),
     "quantized.matmul": As("matmul", "x=qa w=qb", lambda call: {"quantisation": _IN_TENSORS}),
     "aten._int_mm": As("matmul", "x=self w=mat2", lambda call: {"output_dtype": "int32"}),
     "aten._weight_int8pack_mm": As(
@@ -141,37 +133,34 @@ def _binary(operator: str) -> dict[str, Rule]:
     two, scalar = As(operator, "a=qa b=qb"), As(operator, "a=qa b=b")
     return {
         f"quantized.{operator}": two,
-        f"quantized.{operator}_relu": _then(two, _RELU),
+        f"quantized.{operator}_relu": _chain(two, _RELU),
         f"quantized.{operator}_scalar.Tensor": scalar,
-        f"quantized.{operator}_scalar_relu.Tensor": _then(scalar, _RELU),
+        f"quantized.{operator}_scalar_relu.Tensor": _chain(scalar, _RELU),
     }
 
 
-def _concat(call: AtenCall) -> Sequence[Step]:
-    return (Step("concat", list(bind(call, "*xs=qx")), {"axis": call.integer("dim")}, call.outputs),)
+def _axis(call: AtenCall) -> dict[str, Attribute]:
+    return {"axis": call.integer("dim", -1)}
 
 
-def _concat_relu(call: AtenCall) -> Sequence[Step]:
-    inner = call.inner("concatenated")
-    joined = Step("concat", list(bind(call, "*xs=qx")), {"axis": call.integer("dim")}, (inner,))
-    return joined, Step("relu", (("x", inner),), {}, call.outputs)
+_CONCAT: Final = As("concat", "*xs=qx", _axis)
 
 
 def _window(rank: int) -> _Attributes:
     return lambda call: {**window(call, rank), "dilation": spatial(call, "dilation", rank, (1,))}
 
 
-def _alpha(name: str, default: float) -> _Attributes:
-    return lambda call: {"alpha": call.number(name, default)}
+def _alpha(call: AtenCall) -> dict[str, Attribute]:
+    return {"alpha": call.number("alpha", 1.0)}
 
 
 _OTHERS: Final[dict[str, Rule]] = {
     **_binary("add"),
     **_binary("mul"),
-    "quantized.cat": _concat,
-    "quantized.cat_relu": _concat_relu,
+    "quantized.cat": _CONCAT,
+    "quantized.cat_relu": _chain(_CONCAT, _RELU),
     **{f"quantized.batch_norm{rank}": _BATCH_NORM for rank in ("", "1d", "2d", "3d")},
-    **{f"quantized.batch_norm{rank}_relu": _then(_BATCH_NORM, _RELU) for rank in ("", "1d", "2d", "3d")},
+    **{f"quantized.batch_norm{rank}_relu": _chain(_BATCH_NORM, _RELU) for rank in ("", "1d", "2d", "3d")},
     "aten.quantized_batch_norm": _ATEN_BATCH_NORM,
     "quantized.layer_norm": As(
         "layer_norm", _AFFINE, lambda call: {"axis": -len(call.integers("normalized_shape")), **_normalised(call)}
@@ -180,14 +169,14 @@ _OTHERS: Final[dict[str, Rule]] = {
         "group_norm", _AFFINE, lambda call: {"groups": call.integer("num_groups", 1), **_normalised(call)}
     ),
     "quantized.instance_norm": As("instance_norm", _AFFINE, _normalised),
-    "quantized.softmax": As("softmax", "x=qx", lambda call: {"axis": call.integer("dim", -1)}),
+    "quantized.softmax": As("softmax", "x=qx", _axis),
     "quantized.max_pool1d": As("max_pool", "x=qx", _window(1), "y"),
     "quantized.max_pool2d": As("max_pool", "x=qx", _window(2), "y"),
     "quantized.hardswish": As("hard_swish", "x=input"),
     "quantized.sigmoid": As("sigmoid", "x=qx"),
-    "quantized.leaky_relu": As("leaky_relu", "x=qx", _alpha("negative_slope", 0.01)),
-    "quantized.elu": As("elu", "x=self", _alpha("alpha", 1.0)),
-    "quantized.celu": As("celu", "x=self", _alpha("alpha", 1.0)),
+    "quantized.leaky_relu": As("leaky_relu", "x=qx", _slope),
+    "quantized.elu": As("elu", "x=self", _alpha),
+    "quantized.celu": As("celu", "x=self", _alpha),
     "quantized.relu6": As("clip", "x=qx", lambda call: {"low": 0.0, "high": 6.0}),
     "quantized.prelu": As("prelu", "x=qx slope=weight"),
     "quantized.dropout": As("dropout", "x=self"),
