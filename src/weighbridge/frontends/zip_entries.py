@@ -23,6 +23,8 @@ MAX_ENTRIES: Final = 100_000
 MAX_RATIO: Final = 200
 """JSON packs 10 to 40 times; what unpacks to more than this is made to fill a memory."""
 _MAX_DIRECTORY_BYTES: Final = 16 << 20
+_END_BYTES: Final = 1 << 17
+"""Where the end of the directory is looked for: a comment of 64 KiB may stand behind it."""
 _SMALL_BYTES: Final = 1 << 20
 _CHUNK_BYTES: Final = 1 << 20
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -36,7 +38,7 @@ class _Bounded(io.FileIO):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or size < 0:
-            size = _MAX_DIRECTORY_BYTES
+            size = _END_BYTES
         if size > _MAX_DIRECTORY_BYTES:
             raise BadModel(f"a directory of {size:,} bytes", hint=_HOSTILE)
         return super().read(size) or b""
