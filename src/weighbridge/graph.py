@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
+from typing import NamedTuple
 
 from .dtypes import DType
 from .errors import GraphError
@@ -22,6 +23,7 @@ __all__ = [
     "MAX_RANK",
     "SCAN",
     "UNKNOWN",
+    "Allocation",
     "Attribute",
     "Body",
     "Graph",
@@ -148,11 +150,25 @@ class Node:
         return tuple([tensor for _, tensor in self.operands])
 
 
+class Allocation(NamedTuple):
+    """A storage as the framework that ran the model held it: ``bytes`` from moment ``first`` to moment ``last``, both included.
+
+    A moment is a call that the framework made.  ``node`` is the node of the graph as written in which the storage was made,
+    "" for an input of the network; a node that makes none has an allocation of 0 bytes, which says when it ran.
+    """
+
+    bytes: int
+    first: int
+    last: int
+    node: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
     """Tensors by id, nodes in an order that can be executed, and what goes in and out.
 
-    ``capture`` says how a running model was turned into this graph; "" where a file already was one.
+    ``capture`` says how a running model was turned into this graph; "" where a file already was one.  ``allocations`` are
+    what the framework held while it ran, in the order of their making; empty where nothing ran or that is not known.
 
     Raises ``GraphError`` when built from parts that do not fit: an operand that nothing makes or that is made later, a
     tensor made twice, a stored tensor that a node writes, a name used twice, dimensions that are negative, absurd or too many.
@@ -165,6 +181,7 @@ class Graph:
     outputs: tuple[str, ...]
     notes: tuple[str, ...] = ()
     capture: str = ""
+    allocations: tuple[Allocation, ...] = ()
 
     def __post_init__(self) -> None:
         _verify(self)

@@ -3,11 +3,11 @@
 ```
 {"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role"}], "nodes": [{"name", "operator", "operands":
 [[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason"}],
-"inputs": [id], "outputs": [id], "notes": […], "capture"}
+"inputs": [id], "outputs": [id], "notes": […], "capture", "allocations": [[bytes, first, last, node]]}
 ```
 
 A shape is null where it is unknown; a type is a name, or an object where no table has it.  Fields of a node that are empty
-are left out, and so is an empty ``capture``.  Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
+are left out, and so are an empty ``capture`` and empty ``allocations``.  Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Final, NoReturn, TypeVar
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadSpec
-from weighbridge.graph import Attribute, Body, Graph, Node, Role, Shape, Tensor
+from weighbridge.graph import Allocation, Attribute, Body, Graph, Node, Role, Shape, Tensor
 
 __all__ = ["graph_from_dict", "graph_from_json", "graph_to_dict", "graph_to_json"]
 
 SCHEMA: Final = 1
 
 _GRAPH_KEYS: Final = ("name", "tensors", "nodes", "inputs", "outputs")
-_GRAPH_EXTRAS: Final = ("notes", "capture")
+_GRAPH_EXTRAS: Final = ("notes", "capture", "allocations")
 _NODE_KEYS: Final = ("name", "operator", "operands", "outputs")
 _NODE_EXTRAS: Final = ("attributes", "scope", "origin", "bodies", "fused", "reason")
 _WORD_FLOATS: Final = ("nan", "inf", "-inf")
@@ -79,6 +79,7 @@ def _from_graph(graph: Graph) -> dict[str, object]:
         "outputs": list(graph.outputs),
         "notes": list(graph.notes),
         **({"capture": graph.capture} if graph.capture else {}),
+        **({"allocations": [list(one) for one in graph.allocations]} if graph.allocations else {}),
     }
 
 
@@ -176,7 +177,17 @@ def _to_graph(fields: Mapping[str, object], path: str) -> Graph:
         _items(fields["outputs"], f"{path}.outputs", _text),
         _items(fields.get("notes", ()), f"{path}.notes", _text),
         _text(fields.get("capture", ""), f"{path}.capture"),
+        _items(fields.get("allocations", ()), f"{path}.allocations", _to_allocation),
     )
+
+
+def _to_allocation(value: object, path: str) -> Allocation:
+    if not isinstance(value, list | tuple) or len(value) != 4:
+        _refuse("bytes, the first and the last moment and the name of a node belong here", path)
+    size, first, last = (_integer(one, f"{path}[{place}]") for place, one in enumerate(value[:3]))
+    if size < 0 or not 0 <= first <= last:
+        _refuse("an allocation has no negative size, and ends after it begins", path)
+    return Allocation(size, first, last, _text(value[3], f"{path}[3]"))
 
 
 def _to_tensor(value: object, path: str) -> Tensor:

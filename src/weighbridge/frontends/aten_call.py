@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import Step, whole_numbers
-from weighbridge.graph import Attribute, Role, TensorType
+from weighbridge.graph import Allocation, Attribute, Role, TensorType
 
 __all__ = ["Argument", "As", "AtenCall", "AtenTensor", "Program", "Ref", "Rule", "refs", "translate"]
 
@@ -133,7 +133,7 @@ class AtenCall(NamedTuple):
 class Program(NamedTuple):
     """What a reader found: tensors that exist before the first call, calls in order, and what comes out.
 
-    ``capture`` says how the program was obtained and what that means for the counts; ``names`` gives inputs their order.
+    ``capture`` says how the program was obtained and what that means for the counts; ``allocations`` are what PyTorch held.
     """
 
     name: str
@@ -143,6 +143,7 @@ class Program(NamedTuple):
     outputs: tuple[str, ...]
     capture: str
     notes: tuple[str, ...] = ()
+    allocations: tuple[Allocation, ...] = ()
 
 
 class As(NamedTuple):

@@ -29,7 +29,8 @@ def build(program: Program) -> Graph:
     for call in program.calls:
         translation.add(call)
     graph = builder.graph([translation.found(tensor) for tensor in program.outputs])
-    return replace(graph, capture=program.capture, notes=(*program.notes, *_unused(program), *graph.notes))
+    notes = (*program.notes, *_unused(program), *graph.notes)
+    return replace(graph, capture=program.capture, notes=notes, allocations=program.allocations)
 
 
 def _unused(program: Program) -> Iterator[str]:

@@ -19,6 +19,7 @@ from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref,
 from weighbridge.frontends.torch_aliases import Aliases, storage_of
 from weighbridge.frontends.torch_operator import Operator, moved
 from weighbridge.frontends.torch_scope import Scopes
+from weighbridge.frontends.torch_storage import Storages
 from weighbridge.graph import Role, TensorType
 
 __all__ = ["Recorder", "dtype_of", "type_of"]
@@ -38,6 +39,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.calls: list[AtenCall] = []
         self.tensors: dict[str, AtenTensor] = {}
+        self.storages = Storages(has_values=not is_meta)
         self._scopes = scopes
         self._is_meta = is_meta
         self._used: Counter[str] = Counter()
@@ -71,6 +73,7 @@ class Recorder(TorchDispatchMode):
             if place is not None:
                 self._stored[place] = found
                 self._kept.append(tensor)
+        self.storages.exists(tensor, counts=role is Role.INPUT)
         self._label(tensor, found)
         return found
 
@@ -134,13 +137,15 @@ class Recorder(TorchDispatchMode):
             operator = self._operators[func] = Operator.of(func)
         if self._is_meta:
             args, kwargs = self._placed(operator, args, kwargs)
+        if self.storages.is_inside:
+            return self.storages.run(self, func, args, kwargs, operator.is_composite)
         if not operator.has_rule and operator.is_composite:
             with self:
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result
         arguments, read = self._arguments(operator, args, kwargs)
-        result = func(*args, **kwargs)
+        result = self.storages.run(self, func, args, kwargs, operator.is_composite)
         self._record(operator, arguments, read, result)
         return result
 
@@ -163,6 +168,7 @@ class Recorder(TorchDispatchMode):
     def _meta(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor with values as one without, under the same id."""
         made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+        self.storages.is_same(made, tensor)
         setattr(made, _KEY, self.id_of(tensor))
         return made
 
@@ -256,6 +262,7 @@ class Recorder(TorchDispatchMode):
         name = self.unused(scope if scope and self._scopes.is_leaf(scope) else f"{scope}.{word}" if scope else word)
         outputs = tuple([name if place == 0 else f"{name}:{place}" for place in range(len(results))])
         made = tuple([self.kind(tensor) for tensor in results])
+        self.storages.name(name)
         self.calls.append(AtenCall(name, op, overload, arguments, outputs, made, read, scope))
         for tensor, output in zip(results, outputs, strict=True):
             if writes:

@@ -95,6 +95,7 @@ def rebuilt(
         graph.outputs if outputs is None else outputs,
         graph.notes,
         graph.capture,
+        graph.allocations,
     )
 
 
