@@ -141,3 +141,70 @@ def test_a_quantised_product_has_the_counts_of_the_float_one():
     assert requantised.outputs[0] == typed((4, 5), "uint8")
     assert work_of("matmul", requantised) == (0, 20, 20, 0, 40, 0)
     assert macs_of("matmul", integer) == macs_of("matmul", requantised) == 160
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(SIZES, max_size=2), SIZES, SIZES, SIZES, st.booleans())
+def test_a_bilinear_layer_counts_what_its_execution_does(lead, i, j, o, bias):
+    """The first input meets all of the weight; what it leaves of it meets the second."""
+    x, z, w = integers((*lead, i)), integers((*lead, j), 2), integers((o, i, j), 3)
+    tally, result = Tally(), np.zeros((*lead, o), dtype=object)
+    for *row, feature in everywhere(result.shape):
+        for second in range(j):
+            left = 0
+            for first in range(i):
+                left = tally.mac(left, x[(*row, first)], w[feature, first, second])
+            result[(*row, feature)] = tally.mac(result[(*row, feature)], left, z[(*row, second)])
+        if bias:
+            tally.add(0, 0)
+    found = call("bilinear", {}, x=x.shape, z=z.shape, w=w.shape, **({"b": (o,)} if bias else {}))
+    assert shape_of(found) == result.shape
+    assert np.array_equal(result, np.einsum("...i,oij,...j->...o", x, w, z))
+    assert macs_of("bilinear", found) == tally.macs
+    assert work_of("bilinear", found) == tally.work
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=3), SIZES, SIZES, st.sampled_from(["rows", "columns", "inner"]))
+def test_a_product_in_groups_counts_what_its_execution_does(lengths, a, b, runs):
+    """Every run meets the matrix of its group, one after the other."""
+    groups, length = len(lengths), sum(lengths)
+    shapes = {
+        "rows": ((length, a), (groups, a, b), (length, b)),
+        "columns": ((groups, a, b), (b, length), (a, length)),
+        "inner": ((a, length), (length, b), (groups, a, b)),
+    }
+    x, w, expected = shapes[runs]
+    tally, places = Tally(), 0
+    for size in lengths:
+        rows, inner, columns = {"rows": (size, a, b), "columns": (a, b, size), "inner": (a, size, b)}[runs]
+        for _ in everywhere((rows, inner, columns)):
+            tally.mac(0, 0, 0)
+        places += rows * columns
+    found = call("grouped_matmul", {}, x=x, w=w, ends=typed((groups,), "int32"), b=(groups, expected[-1]))
+    assert shape_of(found) == expected
+    assert macs_of("grouped_matmul", found) == tally.macs
+    assert work_of("grouped_matmul", found).add == places
+
+
+def test_factors_of_a_product_cost_a_multiplication_each():
+    found = call("matmul", {"alpha": 0.5, "beta": 2.0}, x=(2, 4, 8), w=(2, 8, 5), b=(5,))
+    assert work_of("matmul", found).mul == 2 * 4 * 5 + 5
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands"),
+    [
+        ("bilinear", {"x": (2, 4), "z": (3, 5), "w": (6, 4, 5)}),
+        ("bilinear", {"x": (2, 4), "z": (2, 5), "w": (6, 5, 4)}),
+        ("bilinear", {"x": (2, 4), "z": (2, 5), "w": (6, 4, 5), "b": (5,)}),
+        ("bilinear", {"x": (), "z": (), "w": (6, 4, 5)}),
+        ("grouped_matmul", {"x": (6, 4), "w": (3, 5, 7), "ends": (3,)}),
+        ("grouped_matmul", {"x": (6, 5), "w": (3, 5, 7), "ends": (2,)}),
+        ("grouped_matmul", {"x": (3, 6, 5), "w": (3, 5, 7), "ends": (3,)}),
+        ("grouped_matmul", {"x": (6, 5), "w": (3, 5, 7), "ends": (3,), "b": (7,)}),
+    ],
+)
+def test_operands_that_do_not_fit_are_an_error(operator, operands):
+    with pytest.raises(GraphError):
+        call(operator, {}, **operands)

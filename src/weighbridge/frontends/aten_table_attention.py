@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from weighbridge.errors import GraphError
-from weighbridge.frontends.aten_call import As, AtenCall, Rule, bind
+from weighbridge.frontends.aten_call import As, AtenCall, Rule, bind, translate
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute
 
@@ -32,12 +32,22 @@ def _attention(call: AtenCall) -> Sequence[Step]:
     )
 
 
+def _check_not_packed(call: AtenCall) -> None:
+    ends = ("cum_seq_q", "cum_seq_k", "cu_seqlens_q", "cu_seqlens_k", "block_table")
+    if any(call.has(name) for name in ends):
+        what = "where the sequences of a packed batch end are values, and the MACs depend on them"
+        raise GraphError(what, where=call.name)
+
+
+def _heads_in_front(call: AtenCall) -> Sequence[Step]:
+    """A kernel that takes (batch, heads, positions, depth), like the function."""
+    _check_not_packed(call)
+    return translate(call, _BIASED)
+
+
 def _heads_behind_positions(call: AtenCall) -> Sequence[Step]:
     """Kernels that take (batch, positions, heads, depth): the heads side by side are a view of that."""
-    if any(call.has(name) for name in ("cum_seq_q", "cum_seq_k", "cu_seqlens_q", "cu_seqlens_k", "block_table")):
-        raise GraphError(
-            "where sequences of a packed batch end are values, and its MACs depend on them", where=call.name
-        )
+    _check_not_packed(call)
     steps, pairs = [], []
     for slot, name in (("q", "query"), ("k", "key"), ("v", "value")):
         shape, flat = call.type(name).shape, call.inner(name)
@@ -189,6 +199,7 @@ RULES_ATTENTION: Final[Mapping[str, Rule]] = {
     "aten._scaled_dot_product_fused_attention_overrideable": _BIASED,
     "aten._flash_attention_forward": _heads_behind_positions,
     "aten._efficient_attention_forward": _heads_behind_positions,
+    "aten._cudnn_attention_forward": _heads_in_front,
     "aten._native_multi_head_attention": _multi_head,
     "aten._triton_multi_head_attention": _multi_head,
     "aten._triton_scaled_dot_attention": As("attention", "q=q k=k v=v"),

@@ -23,6 +23,7 @@ def _distances(call: Call) -> tuple[TensorType, ...]:
     a, b = call.a.shape, call.b.shape
     if len(a) < 2 or len(b) < 2 or a[-1] != b[-1]:
         raise GraphError(f"points of shape {a} and {b} have no distances")
+    _norm(call)
     return (TensorType((*broadcast(a[:-2], b[:-2]), a[-2], b[-2]), call.a.dtype),)
 
 
