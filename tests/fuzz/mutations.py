@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 
-__all__ = ["mutate"]
+__all__ = ["damage_bytes", "mutate"]
 
 _BYTES = (0x00, 0x01, 0x02, 0x08, 0x0A, 0x7F, 0x80, 0xFF)
 _INTEGERS = (
@@ -56,13 +56,16 @@ _CONTROL = ("If", "Loop", "Scan")
 def mutate(data: bytes, others: Sequence[bytes], random: Random) -> bytes:
     """``data`` with one to three faults; ``others`` are files to splice in and to borrow from."""
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        data = (
-            random.choice(_ON_BYTES)(data, others, random) if random.random() < 0.3 else _on_model(data, others, random)
-        )
+        data = damage_bytes(data, others, random) if random.random() < 0.3 else _on_model(data, others, random)
     return data
 
 
 # Bytes
+
+
+def damage_bytes(data: bytes, others: Sequence[bytes], random: Random) -> bytes:
+    """``data`` with one fault that knows nothing of what the bytes mean."""
+    return random.choice(_ON_BYTES)(data, others, random)
 
 
 def _flip(data: bytes, others: Sequence[bytes], random: Random) -> bytes:

@@ -6,6 +6,8 @@ and its nodes were looked at), what came of it, and the time it took in millisec
 
 from __future__ import annotations
 
+import json
+import re
 import resource
 import signal
 import sys
@@ -17,11 +19,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from archives import damage_archive, entry
 from mutations import mutate
 
 from weighbridge.api import weigh
 from weighbridge.cli.output import formatted
 from weighbridge.errors import BadModel, WeighbridgeError
+from weighbridge.frontends.aten_archive import read_json as read_pt2_json
 from weighbridge.frontends.onnx_model import read
 
 MEMORY_BYTES = 1 << 30
@@ -39,10 +43,11 @@ class CaseTimeoutError(BaseException):
     """A case took too long; no handler for ordinary errors may swallow it."""
 
 
-def case(number: int, files: Sequence[bytes]) -> bytes:
+def case(number: int, files: Sequence[bytes], suffix: str = ".onnx") -> bytes:
     """The damaged file of that number."""
     random = Random(number)
-    return mutate(random.choice(files), files, random)
+    damage = damage_archive if suffix == ".pt2" else mutate
+    return damage(random.choice(files), files, random)
 
 
 def shapes(proto: Any) -> dict[str, tuple[int, ...]]:
@@ -63,13 +68,22 @@ def shapes(proto: Any) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def sizes(path: Path) -> dict[str, Any]:
+    """What a user would give for the open sizes of the file, once it got past its header."""
+    if path.suffix == ".onnx":
+        return {"inputs": shapes(read(path).proto)}
+    read_pt2_json(path)
+    symbols = set(re.findall(r"Symbol\('(\w+)'", json.dumps(entry(path.read_bytes()))))
+    return {"dims": {symbol: 5 + len(symbol) for symbol in symbols}}
+
+
 def run(number: int, path: Path) -> tuple[bool, str]:
     """Whether the file got past its header, and what came of it: ``ok``, the name of an error, or a traceback."""
     past = False
     try:
-        model = read(path)
+        given = sizes(path)
         past = True
-        report = weigh(path, inputs=shapes(model.proto), **_OPTIONS[number % len(_OPTIONS)])
+        report = weigh(path, **given, **_OPTIONS[number % len(_OPTIONS)])
         formatted(report, _FORMATS[number % len(_FORMATS)], depth=None, all_rows=True)
     except WeighbridgeError as error:
         message = str(error)
@@ -89,12 +103,13 @@ def _alarm(*_: object) -> None:
 
 def main(first: int, stop: int, names: Sequence[str]) -> None:
     files = [Path(name).read_bytes() for name in names]
+    suffix = Path(names[0]).suffix
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     signal.signal(signal.SIGALRM, _alarm)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "case.onnx")
+        path = Path(folder, f"case{suffix}")
         for number in range(first, stop):
-            path.write_bytes(case(number, files))
+            path.write_bytes(case(number, files, suffix))
             start = time.perf_counter()
             signal.setitimer(signal.ITIMER_REAL, CASE_SECONDS)
             past, outcome = run(number, path)

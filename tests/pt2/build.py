@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["POISON", "argument", "convolutional", "dynamic", "entries", "node", "program", "tensor", "written"]
+__all__ = ["POISON", "argument", "convolutional", "dynamic", "entries", "mixed", "node", "program", "tensor", "written"]
 
 Sizes = Sequence[int | str]
 Json = dict[str, Any]
@@ -246,4 +246,52 @@ def dynamic() -> Json:
         ["mul_1"],
         numbers={"size": first, "mul": doubled},
         ranges={"s77": (0, 8), "s27": (8, None)},
+    )
+
+
+def mixed() -> Json:
+    """A little of everything: several results, lists, numbers, writing in place, a graph in a node, types, no rule."""
+    inner = program(
+        [node("aten.relu.default", {"self": "arg"}, ["relu"])],
+        {"arg": (2, 4), "relu": (2, 4)},
+        ["relu"],
+        inputs=("arg",),
+    )["graph_module"]["graph"]
+    graph = {"as_graph": {"name": "body", "graph": inner}}
+    nodes = [
+        node("aten.add_.Tensor", {"self": "b_seen", "other": 1}, ["add_"]),
+        node("aten.embedding.default", {"weight": "p_table", "indices": "ids"}, ["embedding"], "table"),
+        node("aten.max.dim", {"self": "embedding", "dim": 1}, ["value", "index"]),
+        node("aten.cat.default", {"tensors": ["x", "embedding"], "dim": 1}, ["cat"]),
+        node("aten.slice.Tensor", {"self": "cat", "dim": 1, "start": 0, "end": 4}, ["slice_1"]),
+        node("higher_order.wrap_with_set_grad_enabled", {"on": False, "body": graph, "arg": "slice_1"}, ["wrapped"]),
+        node("aten.linear.default", {"input": "wrapped", "weight": "p_table"}, ["linear"], "head"),
+        node("aten.to.dtype", {"self": "linear", "dtype": {"as_scalar_type": 6}}, ["to"]),
+        node("custom.form.default", {"x": "to", "scale": 0.5, "mask": None}, ["form", None]),
+    ]
+    sizes: dict[str, Sizes] = {
+        "p_table": (10, 4),
+        "b_seen": (),
+        "x": (2, 4),
+        "ids": (2,),
+        "add_": (),
+        "embedding": (2, 4),
+        "value": (2,),
+        "index": (2,),
+        "cat": (2, 8),
+        "slice_1": (2, 4),
+        "wrapped": (2, 4),
+        "linear": (2, 10),
+        "to": (2, 10),
+        "form": (2, 10),
+    }
+    return program(
+        nodes,
+        sizes,
+        ["form", "value"],
+        inputs=("x", "ids"),
+        parameters={"p_table": "table.weight"},
+        buffers={"b_seen": "seen"},
+        dtypes={"ids": INT64, "index": INT64, "to": 6, "form": 6},
+        paths=("table", "head"),
     )

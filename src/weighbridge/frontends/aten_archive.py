@@ -23,7 +23,7 @@ from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.zip_entries import ZipEntries
 from weighbridge.graph import Graph, Role
 
-__all__ = ["load_pt2", "read_pt2"]
+__all__ = ["load_pt2", "read_json", "read_pt2"]
 
 _MAX_PROGRAM_BYTES: Final = 256 << 20
 """The program of a language model of 80 layers takes about 30 MB."""
@@ -70,7 +70,7 @@ def read_pt2(
 ) -> Program:
     """The program at ``path``; arguments and errors are those of ``load_pt2``."""
     try:
-        archive = _read(path)
+        archive = read_json(path)
         version = _version(archive.program)
         sizes = settled(archive.program, batch, sequence, dims or {}, inputs or {})
         return _program(path.stem, archive, version, sizes)
@@ -87,7 +87,7 @@ class _Stored(NamedTuple):
     meta: Place
 
 
-class _Archive(NamedTuple):
+class Archive(NamedTuple):
     """What is read of an archive; ``stored`` is empty where it has no lists of what it stores."""
 
     program: Place
@@ -95,10 +95,11 @@ class _Archive(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _read(path: Path) -> _Archive:
+def read_json(path: Path) -> Archive:
+    """All that is read of the archive at ``path``: JSON.  Raises ``BadModel`` and ``UnsupportedFormat``."""
     with ZipEntries(path) as entries:
         if _OLD_PROGRAM in entries.names:
-            return _Archive(_json(entries, _OLD_PROGRAM, _MAX_PROGRAM_BYTES), (), ())
+            return Archive(_json(entries, _OLD_PROGRAM, _MAX_PROGRAM_BYTES), (), ())
         found = [match for match in map(_PROGRAM.fullmatch, entries.names) if match]
         if not found:
             raise _no_program(entries.names)
@@ -111,7 +112,7 @@ def _read(path: Path) -> _Archive:
         stored = [
             one for kind in ("weights", "constants") for one in _stored(entries, f"{root}data/{kind}/", chosen["name"])
         ]
-        return _Archive(_json(entries, chosen[0], _MAX_PROGRAM_BYTES), tuple(stored), tuple(notes))
+        return Archive(_json(entries, chosen[0], _MAX_PROGRAM_BYTES), tuple(stored), tuple(notes))
 
 
 def _stored(entries: ZipEntries, folder: str, name: str) -> Iterator[_Stored]:
@@ -150,7 +151,7 @@ def _version(program: Place) -> str:
     return f"written by {by}, format {major}.{minor}{newer}"
 
 
-def _program(name: str, archive: _Archive, version: str, sizes: Sizes) -> Program:
+def _program(name: str, archive: Archive, version: str, sizes: Sizes) -> Program:
     module = archive.program["graph_module"]
     graph, signature = module["graph"], module["signature"]
     paths = [entry["fqn"].text() for entry in module["module_call_graph"].items()]
@@ -180,7 +181,7 @@ _STORED: Final[Mapping[str, tuple[str, Role]]] = {
 _NO_TENSORS: Final = frozenset({"custom_obj", "token", "constant_input"})
 
 
-def _declared(reading: Reading, frame: Frame, signature: Place, archive: _Archive) -> Iterator[str]:
+def _declared(reading: Reading, frame: Frame, signature: Place, archive: Archive) -> Iterator[str]:
     """Declare what exists before the first call; returns the ids of the inputs.  Tied parameters are one tensor."""
     places = dict(_storages(archive.stored, frame.symbols))
     known: dict[object, str] = {}
@@ -218,7 +219,7 @@ def _storages(stored: Iterable[_Stored], symbols: Symbols) -> Iterator[tuple[str
             yield one.name, f"{one.file} {stated}"
 
 
-def _without_values(archive: _Archive) -> Iterator[str]:
+def _without_values(archive: Archive) -> Iterator[str]:
     """A note where the archive does not say which parameters are tied."""
     parameters = sum(
         "parameter" in spec.members() for spec in archive.program["graph_module"]["signature"]["input_specs"].items()
