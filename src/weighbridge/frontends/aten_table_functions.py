@@ -245,8 +245,8 @@ RULES_FUNCTIONS: Final[Mapping[str, Rule]] = {
     **{
         f"aten.{name}": unchanged
         for name in (
-            *("clone", "contiguous", "alias", "detach", "lift", "lift_fresh", "lift_fresh_copy", "alias_copy"),
-            *("positive", "resolve_neg", "resolve_conj", "requires_grad_", "_to_cpu", "data"),
+            *("clone", "contiguous", "alias", "detach", "lift", "lift_fresh", "lift_fresh_copy"),
+            *("positive", "resolve_neg", "resolve_conj", "requires_grad_", "alias_copy"),
         )
     },
     **{f"aten.{name}": _cast for name in ("_to_copy", "to", "type_as")},

@@ -146,7 +146,7 @@ def _multinomial(call: AtenCall) -> Sequence[Step]:
 
 
 _CONSTANTS: Final = (
-    *("zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "_efficientzerotensor"),
+    *("zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor"),
     *("zeros_like", "ones_like", "full_like", "empty_like"),
     *("new_zeros", "new_ones", "new_full", "new_empty", "new_empty_strided"),
     *("zero", "tril_indices", "triu_indices"),

@@ -266,14 +266,18 @@ def _search(call: AtenCall) -> Sequence[Step]:
 
 
 def _is_in(call: AtenCall) -> Sequence[Step]:
-    """Every element against every one that it may be."""
-    elements, tests = (name if call.has(name) else name[:-1] for name in ("elements", "test_elements"))
+    """Every element against every one that it may be; either may be a number."""
     column, row, same = call.inner("column"), call.inner("row"), call.inner("same")
-    shape = (*call.type(elements).shape, 1)
     found = call.inner("found") if call.get("invert") else call.outputs[0]
+    elements, tests = (call.has(name) for name in ("elements", "test_elements"))
+    shape = (*(call.type("elements").shape if elements else ()), 1)
     steps = [
-        one(call, "reshape", {"shape": shape}, elements)._replace(outputs=(column,)),
-        one(call, "reshape", {"shape": (-1,)}, tests)._replace(outputs=(row,)),
+        one(call, "reshape", {"shape": shape, "allow_zero": True}, "elements")._replace(outputs=(column,))
+        if elements
+        else constant(call, "column", "int64", shape),
+        one(call, "reshape", {"shape": (-1,)}, "test_elements")._replace(outputs=(row,))
+        if tests
+        else constant(call, "row", "int64", (1,)),
         Step("equal", [("a", column), ("b", row)], {}, (same,)),
         Step("reduce_max", [("x", same)], {"axes": (-1,), "keep_dims": False}, (found,)),
     ]

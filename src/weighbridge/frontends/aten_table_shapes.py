@@ -136,7 +136,9 @@ def _slice(call: AtenCall) -> Sequence[Step]:
 def _narrow(call: AtenCall) -> Sequence[Step]:
     """Where it starts may be a tensor; how much it takes is a number."""
     axis, length = axis_of(call.integer("dim"), call.rank("self")), call.integer("length")
-    start = 0 if call.has("start") else call.integer("start") % max(call.type("self").shape[axis] + 1, 1)
+    start = 0 if call.has("start") else call.integer("start")
+    if start < 0:
+        start += call.type("self").shape[axis]
     return _sliced(call, axis, start, start + length)
 
 

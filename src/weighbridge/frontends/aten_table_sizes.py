@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from weighbridge.frontends.aten_call import AtenCall, Rule
+from weighbridge.frontends.aten_call import As, AtenCall, Rule
 from weighbridge.frontends.aten_steps import axis_of, made_shape, one, unchanged
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute, Shape
@@ -94,9 +94,7 @@ def _raised(rank: int) -> Rule:
 def _parts(call: AtenCall) -> Sequence[Step]:
     """Parts of sizes that PyTorch has worked out."""
     rank = call.rank("self")
-    axis = axis_of(call.integer("dim", _SPLIT_AXIS.get(call.op, 0)), rank)
-    if call.op == "aten.hsplit" and rank == 1:
-        axis = 0
+    axis = axis_of(call.integer("dim", min(_SPLIT_AXIS.get(call.op, 0), rank - 1)), rank)
     sizes = tuple(made.shape[axis] for made in call.made)
     covered, whole = sum(sizes), call.type("self").shape[axis]
     outputs = call.outputs
@@ -197,5 +195,6 @@ RULES_SIZES: Final[Mapping[str, Rule]] = {
     "aten.repeat": _repeat,
     "aten.tile": _repeat,
     "aten.repeat_interleave.self_int": _repeat_interleave,
+    "aten.repeat_interleave.Tensor": As("repeated_positions", "repeats=repeats"),
     "aten.diff": _difference,
 }

@@ -89,6 +89,17 @@ def _bin_count(call: Call) -> tuple[DType, ...]:
     return (call.weights.dtype if call.has("weights") else INT64,)
 
 
+def _repeated_positions(call: Call) -> tuple[DType, ...]:
+    if len(call.repeats.shape) != 1:
+        raise GraphError(f"repeats of {len(call.repeats.shape)} dimensions, not 1")
+    return (INT64,)
+
+
+def _repeated_positions_work(call: Call) -> Work:
+    """1 add a position: where its repetitions begin."""
+    return Work(add=call.repeats.elements)
+
+
 def _non_zero(call: Call) -> tuple[DType, ...]:
     return (INT64,)
 
@@ -187,6 +198,14 @@ SELECTION_OPERATORS: Final = (
         _bin_count,
         _bin_count_work,
         summary="how often each whole number occurs",
+    ),
+    Op(
+        "repeated_positions",
+        Kind.INDEX,
+        "repeats",
+        _repeated_positions,
+        _repeated_positions_work,
+        summary="every position as often as it is to be repeated",
     ),
     Op("non_zero", Kind.INDEX, "x", _non_zero, _non_zero_work, summary="the positions of all that is not 0"),
     Op(

@@ -1,0 +1,21 @@
+"""Every rule for PyTorch's Fourier transforms and complex numbers, run as PyTorch runs it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.torch.examples_spectral import EXAMPLES
+from tests.torch.one_call import checked, used
+from weighbridge.frontends.aten_table_spectral import RULES_SPECTRAL
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_results_are_pytorchs(name):
+    checked(EXAMPLES[name], seed=1)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_rule_is_run():
+    run = set().union(*(used(checked(one, seed=0)[0], RULES_SPECTRAL) for one in EXAMPLES.values()))
+    assert set(RULES_SPECTRAL) == run
