@@ -14,7 +14,7 @@ from torch.nn.parameter import is_lazy
 from weighbridge.errors import BadModel, NeedsShape
 from weighbridge.frontends.aten_call import AtenCall, Program
 from weighbridge.frontends.aten_graph import build
-from weighbridge.frontends.torch_capture import Recorder
+from weighbridge.frontends.torch_capture import Recorder, ValuesWritten
 from weighbridge.frontends.torch_copy import meta_copy, real_copy
 from weighbridge.frontends.torch_processor import mark_fast_paths
 from weighbridge.frontends.torch_scope import Scopes
@@ -53,9 +53,14 @@ def capture(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
             return _run(_Attempt(meta_copy, _TRACED, is_meta=True), model, args, kwargs, name)
         except _Failed as failed:
             first = failed
-        reason = _first_line(first.error)
+        if isinstance(first.error, ValuesWritten):
+            try:
+                return _run(_Attempt(meta_copy, _TRACED, True, keeps_values=False), model, args, kwargs, name)
+            except _Failed as failed:
+                first = failed
+        says = _RAN.format(reason=_first_line(first.error))
         try:
-            return _run(_Attempt(real_copy, _RAN.format(reason=reason), is_meta=False), model, args, kwargs, name)
+            return _run(_Attempt(real_copy, says, is_meta=False), model, args, kwargs, name)
         except _Failed as failed:
             raise _explained(model, failed) from None
 
@@ -66,6 +71,7 @@ class _Attempt(NamedTuple):
     copied: Callable[..., tuple[Any, ...]]
     says: str
     is_meta: bool
+    keeps_values: bool = True
 
 
 class _Failed(Exception):
@@ -85,7 +91,7 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
         except Exception as error:
             raise _Failed(error, "", ()) from None
         scopes = Scopes(copied)
-        recorder = Recorder(scopes, is_meta=attempt.is_meta)
+        recorder = Recorder(scopes, is_meta=attempt.is_meta, keeps_values=attempt.keeps_values)
         _declare(recorder, copied)
         _initialise_unseen(recorder, copied)
         mark_fast_paths(copied, recorder.storages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from weakref import ref
 
 import torch
 
@@ -21,30 +22,43 @@ def storage_of(tensor: torch.Tensor) -> int | None:
 
 
 class Aliases:
-    """The storages of one run: who lies in them, and what was written into them."""
+    """The storages of one run: who lies in them, and what was written into them.
+
+    A storage that died leaves its identity to a new one, so that the storage is remembered, too, by a weak reference.
+    """
 
     def __init__(self) -> None:
-        self._owners: dict[int, str] = {}
+        self._owners: dict[int, tuple[Any, str]] = {}
         self._written: dict[int, list[tuple[str, Any]]] = {}
 
     def label(self, tensor: torch.Tensor, name: str) -> None:
         """Note the id of a tensor, which stands for all that was written into its storage so far."""
         storage = storage_of(tensor)
-        if storage is not None:
-            self._owners[storage] = name
-            writes = self._written.get(storage)
-            if writes:
-                setattr(tensor, _SEEN, len(writes))
+        if storage is None:
+            return
+        if not self._is_same(storage, tensor):
+            self._written.pop(storage, None)
+        self._owners[storage] = ref(tensor.untyped_storage()), name
+        writes = self._written.get(storage)
+        if writes:
+            setattr(tensor, _SEEN, len(writes))
+
+    def _is_same(self, storage: int, tensor: torch.Tensor) -> bool:
+        """Whether the storage that is known under this identity is the tensor's."""
+        known = self._owners.get(storage)
+        return known is not None and known[0]() is tensor.untyped_storage()
 
     def owner(self, tensor: torch.Tensor) -> str | None:
         """The id that was last given to a tensor in this storage."""
         storage = storage_of(tensor)
-        return None if storage is None else self._owners.get(storage)
+        return self._owners[storage][1] if storage is not None and self._is_same(storage, tensor) else None
 
     def write(self, tensor: torch.Tensor, name: str) -> None:
         """Note that a tensor was written in place, and that the result has the id ``name``."""
         storage = storage_of(tensor)
         if storage is not None:
+            if not self._is_same(storage, tensor):
+                self._written.pop(storage, None)
             self._written.setdefault(storage, []).append((name, _extent(tensor)))
 
     def written(self, tensor: torch.Tensor) -> tuple[str, ...]:
@@ -53,7 +67,7 @@ class Aliases:
             return ()
         storage = storage_of(tensor)
         writes = self._written.get(storage) if storage is not None else None
-        if not writes:
+        if storage is None or not writes or not self._is_same(storage, tensor):
             return ()
         first, last = _extent(tensor)
         later = writes[tensor.__dict__.get(_SEEN, 0) :]

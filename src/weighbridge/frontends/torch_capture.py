@@ -22,7 +22,7 @@ from weighbridge.frontends.torch_scope import Scopes
 from weighbridge.frontends.torch_storage import Storages
 from weighbridge.graph import Role, TensorType
 
-__all__ = ["Recorder", "dtype_of", "type_of"]
+__all__ = ["Recorder", "ValuesWritten", "dtype_of", "type_of"]
 
 _KEY: Final = "_weighbridge_id"
 """The attribute that carries a tensor's id: it lives exactly as long as the tensor, and the tensors are ours."""
@@ -32,16 +32,25 @@ _WINDOW: Final = ("stride", "padding", "dilation", "groups", "output_padding")
 """What the packed weight of a convolution knows of its window."""
 
 
-class Recorder(TorchDispatchMode):
-    """Calls and tensors of one run.  ``is_meta`` says that tensors have no values."""
+class ValuesWritten(Exception):
+    """Something without values was written into a tensor that has some, and would be wrong from there on."""
 
-    def __init__(self, scopes: Scopes, *, is_meta: bool) -> None:
+
+class Recorder(TorchDispatchMode):
+    """Calls and tensors of one run.
+
+    ``is_meta`` says that tensors have no values, ``keeps_values`` that whole numbers made from nothing have theirs all
+    the same; then a run raises ``ValuesWritten`` where they would become wrong.
+    """
+
+    def __init__(self, scopes: Scopes, *, is_meta: bool, keeps_values: bool = True) -> None:
         super().__init__()
         self.calls: list[AtenCall] = []
         self.tensors: dict[str, AtenTensor] = {}
         self.storages = Storages(has_values=not is_meta)
         self._scopes = scopes
         self._is_meta = is_meta
+        self._keeps_values = keeps_values
         self._used: Counter[str] = Counter()
         self._operators: dict[Any, Operator] = {}
         self._kinds: dict[tuple[Any, ...], TensorType] = {}
@@ -154,12 +163,14 @@ class Recorder(TorchDispatchMode):
     ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         """Arguments with which an operator runs on tensors without values, whatever device the model asks for."""
         if operator.device is not None:
-            args, kwargs = moved(operator, args, kwargs)
+            args, kwargs = moved(operator, args, kwargs, keeps_values=self._keeps_values)
         tensors = list(_tensors((*args, *kwargs.values())))
         if (
             len({tensor.is_meta for tensor in tensors if tensor.dim() or tensor.is_meta}) > 1
             and not operator.wants_values
         ):
+            if operator.writes and isinstance(args[0], torch.Tensor) and not args[0].is_meta:
+                raise ValuesWritten(operator.op)
             swap = {id(tensor): self._meta(tensor) for tensor in tensors if not tensor.is_meta and tensor.dim()}
             args = _swapped(args, swap)
             kwargs = {name: _swapped(value, swap) for name, value in kwargs.items()}

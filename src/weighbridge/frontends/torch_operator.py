@@ -12,7 +12,9 @@ from weighbridge.frontends.aten_table import rule_of
 __all__ = ["Operator", "moved"]
 
 _MAX_REAL: Final = 65_536
-"""Elements up to which a tensor made from nothing has values, so that sizes computed from it are known."""
+"""Elements up to which whole numbers made from nothing have values, so that sizes computed from them are known."""
+_COUNTING: Final = frozenset({"arange", "randperm", "tril_indices", "triu_indices"})
+"""Operators that make whole numbers unless they are told otherwise."""
 _SCALARS: Final = frozenset({"self", "other", "exponent", "b"})
 """Number arguments that stand in the place of a tensor."""
 _NEEDS_VALUES: Final = frozenset({"_pack_padded_sequence"})
@@ -91,15 +93,16 @@ def _names(func: Any, namespace: str, name: str) -> dict[str, str]:
 
 
 def moved(
-    operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, keeps_values: bool
 ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-    """Arguments whose device is meta; what is made from nothing on the processor keeps its values while it is small."""
+    """Arguments whose device is meta; a few whole numbers made from nothing keep their values on the processor."""
     place = operator.device
     if place is None:
         return args, kwargs
     given = args[place] if place < len(args) else kwargs.get("device")
     if operator.is_factory:
-        if (given is None or torch.device(given).type == "cpu") and _elements(operator, args) <= _MAX_REAL:
+        on_processor = given is None or torch.device(given).type == "cpu"
+        if keeps_values and on_processor and _are_whole(operator, args, kwargs) and _elements(args) <= _MAX_REAL:
             return args, kwargs
     elif given is None:
         return args, kwargs
@@ -108,7 +111,15 @@ def moved(
     return args, {**kwargs, "device": torch.device("meta")}
 
 
-def _elements(operator: Operator, args: tuple[Any, ...]) -> int:
+def _are_whole(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether an operator makes whole numbers or truth values."""
+    dtype = kwargs.get("dtype", next((value for value in args if isinstance(value, torch.dtype)), None))
+    if dtype is not None:
+        return not (dtype.is_floating_point or dtype.is_complex)
+    return operator.word in _COUNTING and not any(isinstance(value, float) for value in args)
+
+
+def _elements(args: tuple[Any, ...]) -> int:
     """About how many values an operator makes that has no tensor to start from."""
     total = 1
     for value in args:
