@@ -18,6 +18,7 @@ X, IMAGE, VOLUME, LINE = R(4, 16), R(2, 8, 6, 5), R(2, 4, 5, 4, 6), R(2, 8, 9)
 OUT = (0.05, 10)
 C = torch.rand(8) + 0.5
 SCALES, ZEROS = torch.rand(16) + 0.1, torch.zeros(16, dtype=torch.int64)
+BYTES = torch.ones(4, 16, dtype=torch.int8)
 
 
 def eight_bits(x, scale=0.1, zero_point=10):
@@ -265,7 +266,7 @@ CONVERSIONS = [
         example(
             "cast",
             lambda x, s, z: torch._make_per_channel_quantized_tensor(x, s, z, 1),
-            torch.ones(4, 16, dtype=torch.int8),
+            BYTES,
             SCALES,
             ZEROS,
         ),
@@ -299,7 +300,7 @@ CONVERSIONS = [
         example(
             "dequantize",
             lambda x: decomposed.dequantize_per_tensor(x, 0.1, 3, -128, 127, torch.int8),
-            torch.ones(4, 16, dtype=torch.int8),
+            BYTES,
         ),
     ),
     (
@@ -307,7 +308,7 @@ CONVERSIONS = [
         example(
             "dequantize",
             lambda x, s, z: decomposed.dequantize_per_channel(x, s, z, 1, -128, 127, torch.int8),
-            torch.ones(4, 16, dtype=torch.int8),
+            BYTES,
             SCALES,
             ZEROS,
         ),
@@ -327,7 +328,7 @@ CONVERSIONS = [
         example(
             "dequantize",
             lambda x, s, z: decomposed.dequantize_per_channel_group(x, s, z, -8, 7, torch.int8, 8, torch.float32),
-            torch.ones(4, 16, dtype=torch.int8),
+            BYTES,
             torch.rand(4, 2),
             torch.zeros(4, 2),
         ),

@@ -8,15 +8,10 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812 - as everybody writes it
 
 from tests.torch.examples_layers import EXAMPLES, R, X
-from tests.torch.table_examples import captured, example
+from tests.torch.table_examples import by_hand, captured, example
 from weighbridge.counts import count
-from weighbridge.dtypes import DTYPES
-from weighbridge.frontends.aten_call import AtenCall, Ref, translate
 from weighbridge.frontends.aten_table_layers import RULES_LAYERS
 from weighbridge.frontends.from_torch import load_torch
-from weighbridge.graph import TensorType
-from weighbridge.operators.record import Call
-from weighbridge.operators.table import OPERATORS
 from weighbridge.passes import deploy
 
 # Kernels of libraries that this machine may lack, and forms that only they have.
@@ -38,16 +33,6 @@ def test_what_pytorch_does_is_what_the_table_says(key, one):
     captured(one, key)
 
 
-def made_by_hand(op, arguments, result):
-    """A call as the capture would record it; tensors are given by their shapes."""
-    types = {
-        name: TensorType(shape, DTYPES["float32"]) for name, shape in arguments.items() if isinstance(shape, tuple)
-    }
-    given = {name: Ref(name) if name in types else value for name, value in arguments.items()}
-    made = TensorType(result, DTYPES["float32"])
-    return AtenCall("call", op, "default", given, ("call",), (made,), types)
-
-
 @pytest.mark.parametrize(
     ("op", "arguments", "result"),
     [
@@ -55,8 +40,8 @@ def made_by_hand(op, arguments, result):
             (
                 f"aten.{library}_batch_norm",
                 {
-                    "input": (2, 6, 4),
-                    **dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (6,)),
+                    "input": [(2, 6, 4)],
+                    **{name: [(6,)] for name in ("weight", "bias", "running_mean", "running_var")},
                     "training": True,
                     "exponential_average_factor": 0.1,
                     "epsilon": 1e-3,
@@ -65,24 +50,19 @@ def made_by_hand(op, arguments, result):
             )
             for library in ("cudnn", "miopen")
         ],
-        ("aten.mkldnn_max_pool1d", {"self": (2, 3, 8), "kernel_size": 2}, (2, 3, 4)),
-        ("aten.mkldnn_max_pool2d", {"self": (2, 3, 8, 8), "kernel_size": 2, "stride": 1}, (2, 3, 7, 7)),
-        ("aten.mkldnn_max_pool3d", {"self": (2, 3, 8, 8, 8), "kernel_size": 3, "padding": 1}, (2, 3, 3, 3, 3)),
-        ("aten.quantized_max_pool3d", {"self": (2, 3, 8, 8, 8), "kernel_size": 2}, (2, 3, 4, 4, 4)),
-        ("aten.cudnn_grid_sampler", {"self": (2, 3, 8, 8), "grid": (2, 4, 5, 2)}, (2, 3, 4, 5)),
-        ("aten.cudnn_affine_grid_generator", {"theta": (2, 2, 3), "N": 2, "C": 3, "H": 4, "W": 5}, (2, 4, 5, 2)),
+        ("aten.mkldnn_max_pool1d", {"self": [(2, 3, 8)], "kernel_size": 2}, (2, 3, 4)),
+        ("aten.mkldnn_max_pool2d", {"self": [(2, 3, 8, 8)], "kernel_size": 2, "stride": 1}, (2, 3, 7, 7)),
+        ("aten.mkldnn_max_pool3d", {"self": [(2, 3, 8, 8, 8)], "kernel_size": 3, "padding": 1}, (2, 3, 3, 3, 3)),
+        ("aten.quantized_max_pool3d", {"self": [(2, 3, 8, 8, 8)], "kernel_size": 2}, (2, 3, 4, 4, 4)),
+        ("aten.cudnn_grid_sampler", {"self": [(2, 3, 8, 8)], "grid": [(2, 4, 5, 2)]}, (2, 3, 4, 5)),
+        ("aten.cudnn_affine_grid_generator", {"theta": [(2, 2, 3)], "N": 2, "C": 3, "H": 4, "W": 5}, (2, 4, 5, 2)),
     ],
 )
 def test_kernels_of_other_machines(op, arguments, result):
-    call = made_by_hand(op, arguments, result)
-    (step,) = translate(call, RULES_LAYERS[op])
-    assert step.operator == ELSEWHERE[op]
-    record = OPERATORS[step.operator]
-    operands = {name: (call.types[tensor],) for name, tensor in step.operands}
-    found = record.infer(Call(operands, {**record.attributes, **step.attributes}))
-    assert found[0].shape == result
+    (node,) = by_hand(op, arguments, result).nodes
+    assert node.operator == ELSEWHERE[op]
     if "epsilon" in arguments:
-        assert step.attributes["epsilon"] == 1e-3
+        assert node.attributes["epsilon"] == 1e-3
 
 
 def test_an_interpolation_size_is_rounded_as_pytorch_does():

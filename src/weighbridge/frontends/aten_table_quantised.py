@@ -134,8 +134,8 @@ def _binary(operator: str) -> dict[str, Rule]:
     return {
         f"quantized.{operator}": two,
         f"quantized.{operator}_relu": _chain(two, _RELU),
-        f"quantized.{operator}_scalar.Tensor": scalar,
-        f"quantized.{operator}_scalar_relu.Tensor": _chain(scalar, _RELU),
+        f"quantized.{operator}_scalar": scalar,
+        f"quantized.{operator}_scalar_relu": _chain(scalar, _RELU),
     }
 
 
