@@ -75,9 +75,6 @@ def read(source: object, given: Given, tell: Callable[[str], None]) -> Loaded:
     path = _path(source)
     if is_named_model(path):
         return _named_model(path, given, tell)
-    if USER_FILE.fullmatch(path):
-        what = "a Python file is imported by the command line alone, as importing it runs it"
-        raise BadSpec(what, where=path, hint="import it yourself and pass the module")
     if _is_said(given.kwargs):
         raise BadSpec("only a PyTorch module has keyword arguments", where="kwargs", hint="give inputs={'name': shape}")
     sizes = _sizes(given.batch, given.sequence, given.dims, given.inputs)
@@ -136,6 +133,9 @@ def _path(source: object) -> str:
         if isinstance(source, type):
             hint = f"call it to make one: {source.__name__}()"
         raise BadSpec(f"a source is a path or a name, not a {type(source).__name__}", hint=hint)
+    if USER_FILE.fullmatch(path):
+        what = "a Python file is imported by the command line alone, as importing it runs it"
+        raise BadSpec(what, where=path, hint="import it yourself and pass the module")
     return path
 
 

@@ -122,7 +122,8 @@ def needs_inputs(forward: Callable[..., object], where: str) -> NeedsShape | Non
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     empty = inspect.Parameter.empty
     needed = [name for name, one in parameters.items() if one.default is empty and one.kind not in several]
-    if not needed and any(one.kind not in several for one in parameters.values()):
+    takes_any = bool(parameters) and all(one.kind in several for one in parameters.values())
+    if not needed and not takes_any:
         return None
     takes = [name if one.default is empty else f"{name}=" for name, one in parameters.items()][:_MOST_SHOWN]
     shown = ", ".join(takes) + (", …" if len(parameters) > _MOST_SHOWN else "")
