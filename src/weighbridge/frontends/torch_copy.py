@@ -15,6 +15,7 @@ from weighbridge.frontends.torch_closures import Closures
 
 __all__ = ["meta_copy", "real_copy"]
 
+_MAX_ZEROS_BYTES: Final = 4 << 30
 _DEEPCOPY: Final = torch.Tensor.__deepcopy__
 
 
@@ -35,17 +36,29 @@ def meta_copy(model: nn.Module, *others: Any) -> tuple[Any, ...]:
 def real_copy(model: nn.Module, *others: Any) -> tuple[Any, ...]:
     """Deep copies of a model and of what it is given, with their values; tensors without values are zeros.
 
-    Raises what ``copy.deepcopy`` raises for something that cannot be copied.
+    Raises ``MemoryError`` for a model whose zeros would take more than 4 GiB, and what ``copy.deepcopy`` raises for
+    something that cannot be copied.
     """
-    memo: dict[int, Any] = {id(tensor): _lazy(tensor, "cpu") for tensor in _tensors(model) if is_lazy(tensor)}
+    memo: dict[int, Any] = {}
 
     def with_values(tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.is_meta:
-            made = torch.zeros(tensor.shape, dtype=tensor.dtype)
-            return nn.Parameter(made, requires_grad=False) if isinstance(tensor, nn.Parameter) else made
-        return copy.deepcopy(tensor if tensor.is_leaf else tensor.detach(), memo)
+        return _zeros(tensor) if tensor.is_meta else copy.deepcopy(tensor if tensor.is_leaf else tensor.detach(), memo)
 
+    room = _MAX_ZEROS_BYTES
+    for tensor in _tensors(model):
+        if is_lazy(tensor):
+            memo[id(tensor)] = _lazy(tensor, "cpu")
+        elif tensor.is_meta and id(tensor) not in memo:
+            room -= tensor.nbytes
+            if room < 0:
+                raise MemoryError(f"the model has no values, and zeros would take more than {_MAX_ZEROS_BYTES:,} B")
+            memo[id(tensor)] = _zeros(tensor)
     return _copied((model, *others), memo, with_values)
+
+
+def _zeros(tensor: torch.Tensor) -> torch.Tensor:
+    made = torch.zeros(tensor.shape, dtype=tensor.dtype)
+    return nn.Parameter(made, requires_grad=False) if isinstance(tensor, nn.Parameter) else made
 
 
 def _copied(
@@ -80,7 +93,7 @@ def twin(tensor: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> tor
     made = torch.empty(0, dtype=tensor.dtype, device="meta")
     made.set_(storages[key], tensor.storage_offset(), tensor.size(), tensor.stride())
     if isinstance(tensor, nn.Parameter):
-        made = nn.Parameter(made, requires_grad=False)
+        made = nn.Parameter(made, requires_grad=tensor.requires_grad)  # products choose their way by it
     made.__dict__.update(tensor.__dict__)  # marks that models put on their parameters
     return made
 
