@@ -102,7 +102,7 @@ def read_json(path: Path) -> Archive:
             return Archive(_json(entries, _OLD_PROGRAM, _MAX_PROGRAM_BYTES), (), ())
         found = [match for match in map(_PROGRAM.fullmatch, entries.names) if match]
         if not found:
-            raise _no_program(entries.names)
+            raise _no_program(entries)
         chosen = next((match for match in found if match["name"] == "model"), found[0])
         notes = []
         if len(found) > 1:
@@ -131,11 +131,11 @@ def _json(entries: ZipEntries, name: str, most_bytes: int) -> Place:
     return parsed(entries.read(name, most_bytes), f"{entries.where}: {name}")
 
 
-def _no_program(names: tuple[str, ...]) -> WeighbridgeError:
-    if any("data/aotinductor/" in name for name in names):
+def _no_program(entries: ZipEntries) -> WeighbridgeError:
+    if any("data/aotinductor/" in name for name in entries.names):
         what = "this archive holds compiled code and no program"
-        return UnsupportedFormat(what, hint=_EXPORT)
-    return BadModel("there is no models/*.json in the archive", hint=_EXPORT)
+        return UnsupportedFormat(what, where=entries.where, hint=_EXPORT)
+    return BadModel("there is no models/*.json in the archive", where=entries.where, hint=_EXPORT)
 
 
 def _version(program: Place) -> str:
