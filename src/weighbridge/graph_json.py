@@ -7,7 +7,8 @@
 ```
 
 A shape is null where it is unknown; a type is a name, or an object where no table has it.  Fields of a node that are empty
-are left out, and so are an empty ``capture`` and empty ``allocations``.  Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
+are left out, and so are an empty ``capture`` and empty ``allocations``.  Numbers that JSON lacks are ``{"float": "nan"}``,
+``"inf"`` and ``"-inf"``.
 """
 
 from __future__ import annotations

@@ -6,11 +6,17 @@ against ``MemTracker``, which sees the calls of a real run.
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.functional import _canonical_mask, _none_or_dtype
+
+from weighbridge.frontends.torch_recurrent import RECURRENT
 
 if TYPE_CHECKING:
     from weighbridge.frontends.torch_storage import Storages
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["AUXILIARY", "KERNELS", "mark_fast_paths"]
 
 _aten = torch.ops.aten
+_SUM, _MAX = 0, 2  # the modes of an embedding bag
 _FLOATS: Final = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
@@ -38,20 +45,26 @@ def _attention(storages: Storages, mode: Any, args: tuple[Any, ...], kwargs: Map
     """Attention with its scores in blocks, which gives the result and a float32 a query: without dropout, for heads of one size."""
     call = _given(_aten.scaled_dot_product_attention.default, args, kwargs)
     query, key, value, mask = call["query"], call["key"], call["value"], call["attn_mask"]
+    if query.dim() == 3:
+        with mode:
+            query, key, value = query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0)
+            given = {name: one for name, one in call.items() if name not in ("query", "key", "value")}
+            return torch.nn.functional.scaled_dot_product_attention(query, key, value, **given).squeeze(0)
     if not _is_flash(query, key, value, mask, call["dropout_p"]):
         return NotImplemented
     if mask is not None and mask.dtype is torch.bool:
-        with mode:  # the mask as numbers to add: 0 and minus infinity
-            zero = torch.scalar_tensor(0.0, dtype=query.dtype, device=query.device)
-            other = torch.scalar_tensor(float("-inf"), dtype=query.dtype, device=query.device)
-            mask = torch.where(mask, zero, other)
+        with mode:  # the mask as numbers to add
+            mask = _additive(mask, query)
     batch, heads, length, _ = query.shape
     result = query.new_empty((batch, length, heads, value.shape[3])).transpose(1, 2)
-    sums = query.new_empty(
-        (batch, heads, length), dtype=torch.float32 if query.dtype is not torch.float64 else query.dtype
-    )
-    storages.note((result, sums))
+    exact = torch.float64 if query.dtype is torch.float64 else torch.float32
+    storages.note((result, query.new_empty((batch, heads, length), dtype=exact)))
     return result
+
+
+def _additive(mask: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    zero = torch.scalar_tensor(0.0, dtype=query.dtype, device=query.device)
+    return torch.where(mask, zero, torch.scalar_tensor(-math.inf, dtype=query.dtype, device=query.device))
 
 
 def _is_flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, dropout: float) -> bool:
@@ -69,64 +82,9 @@ def _is_flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask:
     )
 
 
-def _lstm(storages: Storages, mode: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Layers of an LSTM as oneDNN runs them, each direction in one kernel."""
-    call = _given(_aten.lstm.input, args, kwargs)
-    values, hidden = call["input"], call["hx"]
-    if values.dtype is not torch.float32 or not values.numel() or hidden[0].shape[2] != hidden[1].shape[2]:
-        storages.unknown.append("the way of an LSTM with projections, or of another type than float32, on a processor")
-        return NotImplemented
-    with mode:
-        values = (values.transpose(0, 1) if call["batch_first"] else values).contiguous()
-        states, cells = hidden[0].contiguous(), hidden[1].contiguous()
-    last_states, last_cells = [], []
-    directions = 2 if call["bidirectional"] else 1
-    for layer in range(call["num_layers"]):
-        outputs = []
-        for place in range(layer * directions, (layer + 1) * directions):
-            made = _lstm_layer(storages, values, states[place])
-            outputs.append(made[0])
-            last_states.append(made[1])
-            last_cells.append(made[2])
-        with mode:
-            values = outputs[0] if directions == 1 else torch.cat(outputs, -1)
-            if call["dropout"] and call["train"] and layer < call["num_layers"] - 1:
-                values = torch.dropout(values, call["dropout"], True)
-    del outputs, made
-    with mode:
-        return (
-            values.transpose(0, 1) if call["batch_first"] else values,
-            torch.stack(last_states),
-            torch.stack(last_cells),
-        )
-
-
-def _lstm_layer(storages: Storages, values: torch.Tensor, state: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    made = values.new_empty((*values.shape[:2], state.shape[1])), torch.empty_like(state), torch.empty_like(state)
-    storages.note(made)
-    return made
-
-
-def _recurrent(storages: Storages, mode: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    storages.unknown.append("the way of a recurrent layer that is no LSTM, or has packed sequences, on a processor")
-    return NotImplemented
-
-
 KERNELS: Final[Mapping[Any, Callable[..., Any]]] = {
     _aten.scaled_dot_product_attention.default: _attention,
-    _aten.lstm.input: _lstm,
-    **dict.fromkeys(
-        (
-            _aten.lstm.data,
-            _aten.gru.input,
-            _aten.gru.data,
-            _aten.rnn_tanh.input,
-            _aten.rnn_tanh.data,
-            _aten.rnn_relu.input,
-            _aten.rnn_relu.data,
-        ),
-        _recurrent,
-    ),
+    **RECURRENT,
 }
 """Operators that have another way on a processor, with what they do there; one that does not is NotImplemented."""
 
@@ -138,15 +96,17 @@ def _batch_norm(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -
 
 
 def _embedding_bag(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> tuple[int | None, ...]:
-    """A bag's number for each index and one more, and two numbers a bag."""
-    call = _given(_aten._embedding_bag_forward_only.default, args, kwargs)  # noqa: SLF001
-    indices = call["indices"]
-    size = indices.element_size()
-    return None, (indices.numel() + 1) * size, result[2].numel() * size, result[2].numel() * size
+    """The bag of each index (not for plain sums), the length of each bag, and where each maximum was (else one number a bag)."""
+    call = _given(_aten._embedding_bag.default, args, kwargs)  # noqa: SLF001
+    one, bags = call["indices"].element_size(), result[0].shape[0]
+    is_plain = call["mode"] == _SUM and call["padding_idx"] < 0
+    maxima = result[0].numel() if call["mode"] == _MAX else bags
+    return None, 0 if is_plain else (call["indices"].numel() + 1) * one, call["offsets"].numel() * one, maxima * one
 
 
 AUXILIARY: Final[Mapping[Any, Callable[..., tuple[int | None, ...] | None]]] = {
     _aten.native_batch_norm.default: _batch_norm,
+    _aten._embedding_bag.default: _embedding_bag,  # noqa: SLF001
     _aten._embedding_bag_forward_only.default: _embedding_bag,  # noqa: SLF001
 }
 """Operators whose results have other sizes on a processor: their bytes, None where they are what they are anywhere."""
@@ -156,50 +116,86 @@ def mark_fast_paths(model: nn.Module, storages: Storages) -> None:
     """Make modules that PyTorch runs as one kernel in eval mode tell when they do.  ``model`` is a copy of the user's."""
     for module in model.modules():
         if type(module) is nn.MultiheadAttention:
-            _mark(module, storages, _is_fast_attention)
+            _mark(module, storages, _fast_attention)
         elif type(module) is nn.TransformerEncoderLayer:
-            _mark(module, storages, _is_fast_layer)
+            _mark(module, storages, _fast_layer)
+        elif type(module) is nn.TransformerEncoder:
+            _mark(module, storages, partial(_fast_encoder, storages))
 
 
-def _mark(module: nn.Module, storages: Storages, is_fast: Callable[..., bool]) -> None:
+class _Masks(NamedTuple):
+    """What goes into a kernel beside its operand: the module that merges the masks, and the masks."""
+
+    module: Any
+    query: torch.Tensor
+    attention: torch.Tensor | None
+    padding: torch.Tensor | None
+
+    def merged(self) -> Any:
+        """The masks as the modules bring them into the form that the kernel takes: numbers to add, in one tensor."""
+        dtype = self.query.dtype
+        other = _none_or_dtype(self.attention)
+        padding = _canonical_mask(self.padding, "", other, "", dtype)
+        attention = _canonical_mask(self.attention, "", None, "", dtype, False)
+        return padding, attention, self.module.merge_masks(attention, padding, self.query)
+
+
+def _mark(module: nn.Module, storages: Storages, fast: Callable[..., _Masks | None]) -> None:
     forward = module.forward
+    signature = inspect.signature(forward)
 
     def marked(*args: Any, **kwargs: Any) -> Any:
-        if not is_fast(module, *args, **kwargs):
+        call = signature.bind(*args, **kwargs)
+        call.apply_defaults()
+        masks = fast(module, call.arguments)
+        del call
+        if masks is None:
             return forward(*args, **kwargs)
+        with storages.unrecorded():
+            _held = masks.merged()
         with storages.one_kernel():
             return forward(*args, **kwargs)
 
     module.__dict__["forward"] = marked
 
 
-def _is_fast_attention(module: Any, query: Any, key: Any, value: Any, *masks: Any, **named: Any) -> bool:
-    """The conditions that ``torch.nn.MultiheadAttention`` states, for calls without masks."""
-    return (
-        _is_without_masks(masks, named)
-        and query is key
-        and key is value
+def _fast_attention(module: Any, call: Mapping[str, Any]) -> _Masks | None:
+    """The conditions that ``torch.nn.MultiheadAttention`` states."""
+    query, attention, padding = call["query"], call["attn_mask"], call["key_padding_mask"]
+    is_fast = (
+        query is call["key"]
+        and query is call["value"]
         and query.dim() == 3
         and module.bias_k is None
         and not module.add_zero_attn
-        and _is_fast_module(module, query)
+        and not any(mask is not None and mask.is_floating_point() for mask in (attention, padding))
+        and _is_fast(module, query)
     )
+    return _Masks(module, query, attention, padding) if is_fast else None
 
 
-def _is_fast_layer(module: Any, src: Any, *masks: Any, **named: Any) -> bool:
-    """The conditions that ``torch.nn.TransformerEncoderLayer`` states, for calls without masks."""
-    return (
-        _is_without_masks(masks, named)
-        and src.dim() == 3
+def _fast_layer(module: Any, call: Mapping[str, Any]) -> _Masks | None:
+    """The conditions that ``torch.nn.TransformerEncoderLayer`` states."""
+    query = call["src"]
+    is_fast = (
+        query.dim() == 3
         and not module.training
         and bool(module.activation_relu_or_gelu)
         and module.norm1.eps == module.norm2.eps
         and not any(one._forward_hooks or one._forward_pre_hooks for one in module.modules())  # noqa: SLF001
-        and _is_fast_module(module.self_attn, src)
+        and _is_fast(module.self_attn, query)
     )
+    return _Masks(module.self_attn, query, call["src_mask"], call["src_key_padding_mask"]) if is_fast else None
 
 
-def _is_fast_module(module: Any, query: torch.Tensor) -> bool:
+def _fast_encoder(storages: Storages, module: Any, call: Mapping[str, Any]) -> None:
+    """An encoder that is told of padding packs its sequences, whose lengths are values."""
+    is_packed = call["src_key_padding_mask"] is not None and not module.training and module.use_nested_tensor
+    if is_packed and not module.layers[0].training and call["src"].dim() == 3:
+        storages.unknown.append("how much padding nn.TransformerEncoder leaves out")
+
+
+def _is_fast(module: Any, query: torch.Tensor) -> bool:
     return (
         not module.training
         and module.batch_first
@@ -209,7 +205,3 @@ def _is_fast_module(module: Any, query: torch.Tensor) -> bool:
         and module.num_heads % 2 == 0
         and not torch.is_autocast_enabled()
     )
-
-
-def _is_without_masks(masks: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-    return not any(isinstance(one, torch.Tensor) for one in (*masks, *named.values()))

@@ -108,6 +108,8 @@ class Storages:
             self._depth -= 1
         sizes = AUXILIARY.get(func) if not self._has_values else None
         self.note(result, None if sizes is None else sizes(args, kwargs, result))
+        if key is None and args and isinstance(args[0], torch.Tensor) and args[0].requires_grad:
+            _require_gradients(result)
         if key is not None and key not in self._templates:
             self._templates[key] = self._template(first, moment, result)
         return result
@@ -146,6 +148,15 @@ class Storages:
         for span in self._spans[self._named :]:
             span.node = node
         self._named = len(self._spans)
+
+    @contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """Around calls that are none of the model's, whose storages count."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     @contextmanager
     def one_kernel(self) -> Iterator[None]:
@@ -265,7 +276,14 @@ def _is_whole(tensor: torch.Tensor) -> bool:
     if not tensor.is_meta or tensor.dtype.is_complex or tensor.is_quantized or tensor.storage_offset():
         return False
     like = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-    return like.untyped_storage().nbytes() == tensor.untyped_storage().nbytes()
+    return bool(like.untyped_storage().nbytes() == tensor.untyped_storage().nbytes())
+
+
+def _require_gradients(result: Any) -> None:
+    """Let views of a parameter require gradients as it does: so they do under ``no_grad``, and products choose their way by it."""
+    for one in result if isinstance(result, list | tuple) else (result,):
+        if isinstance(one, torch.Tensor) and one._is_view():  # noqa: SLF001
+            one.requires_grad_(True)
 
 
 def _makes_its_results(func: Any) -> bool:
@@ -282,7 +300,7 @@ def _add_parts(values: Any, parts: list[Any]) -> bool:
         if isinstance(value, torch.Tensor):
             if type(value) not in _PLAIN or value.layout is not torch.strided or not (value.is_meta or not value.dim()):
                 return False
-            parts += (value.shape, value.stride(), value.dtype, value.is_meta)
+            parts += (value.shape, value.stride(), value.dtype, value.is_meta, value.requires_grad)
         elif isinstance(value, list | tuple):
             parts.append(len(value))
             if not _add_parts(value, parts):
