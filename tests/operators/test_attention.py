@@ -64,6 +64,7 @@ def attend(a, q, k, v, tally):
         powers = [tally.special(math.exp, tally.sub(score, largest)) for score in row]
         for power in powers:
             whole = tally.add(whole, power)
+        tally.add(tally.special(math.log, whole), largest)
         shares = [tally.div(power, whole) for power in powers]
         for place in range(a["value_depth"]):
             value = 0
@@ -94,7 +95,7 @@ def operands_of(a, *, flat):
     return operands
 
 
-ALL_OUTPUTS = ("y", "present_key", "present_value", "scores")
+ALL_OUTPUTS = ("y", "present_key", "present_value", "scores", "log_sums")
 
 
 @settings(deadline=None, max_examples=60)
@@ -116,6 +117,7 @@ def test_attention_counts_what_its_execution_does(a, flat):
         k.shape,
         v.shape,
         (a["batch"], a["heads"], a["queries"], total),
+        (a["batch"], a["heads"], a["queries"]),
     ]
     assert macs_of("attention", found) == tally.macs
     assert work_of("attention", found) == tally.work
@@ -151,6 +153,10 @@ def test_the_oracle_itself_gives_what_onnx_gives():
     np.testing.assert_allclose(attend(a, q, k, v, Tally()).astype("float32"), y, rtol=1e-5)
     found = call("attention", {"causal": True, "outputs": ALL_OUTPUTS[:3]}, **operands_of(a, flat=False))
     assert [output.shape for output in found.outputs] == [y.shape, present_key.shape, present_value.shape]
+
+
+def test_a_function_of_the_models_own_has_work_that_nobody_knows():
+    assert work_of("attention", call("attention", {"score_function": True}, q=(5, 8), k=(7, 8), v=(7, 6))) is None
 
 
 def test_attention_of_matrices_has_one_head_and_no_batch():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.operators.execution import call, everywhere, integers, macs_of, shape_of, typed, work_of
+from tests.operators.execution import Tally, call, everywhere, integers, macs_of, shape_of, typed, work_of
 from weighbridge.errors import GraphError
 from weighbridge.operators.record import Work
 from weighbridge.operators.table import OPERATORS
@@ -45,3 +45,72 @@ def test_a_table_of_another_type_may_give_floats():
 def test_a_scalar_is_no_table():
     with pytest.raises(GraphError):
         call("embedding", {}, w=(), indices=(2,))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    SIZES,
+    SIZES,
+    st.lists(st.integers(0, 3), min_size=1, max_size=4),
+    st.sampled_from(["sum", "mean", "max"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_a_bag_counts_what_its_execution_does(rows, columns, lengths, mode, weighted, last):
+    """A bag starts empty, and each row that is looked up joins it; those of a mean are divided, empty ones too."""
+    table, t = integers((rows, columns)), Tally()
+    result = np.zeros((len(lengths), columns), dtype=object)
+    read, number = set(), 0
+    for bag, length in enumerate(lengths):
+        for _ in range(length):
+            row = number % rows
+            number += 1
+            for column in range(columns):
+                read.add((row, column))
+                value = t.mul(table[row, column], 2) if weighted else table[row, column]
+                join = t.maximum if mode == "max" else t.add
+                result[bag, column] = join(result[bag, column], value)
+        if mode == "mean":
+            result[bag] = [t.div(value, max(length, 1)) for value in result[bag]]
+    found = call(
+        "embedding_bag",
+        {"mode": mode, "include_last_offset": last},
+        w=(rows, columns),
+        indices=typed((number,), "int64"),
+        offsets=typed((len(lengths) + last,), "int64"),
+        **({"sample_weights": (number,)} if weighted else {}),
+    )
+    assert shape_of(found) == result.shape
+    assert work_of("embedding_bag", found) == t.work
+    assert macs_of("embedding_bag", found) == 0
+    others = 8 * (number + len(lengths) + last) + (4 * number if weighted else 0)
+    assert OPERATORS["embedding_bag"].traffic(found).read_bytes == 4 * len(read) + others
+
+
+def test_bags_may_be_rows_of_indices():
+    assert shape_of(call("embedding_bag", {}, w=(50, 8), indices=typed((3, 2), "int64"))) == (3, 8)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "operands"),
+    [
+        ({"mode": "median"}, {"w": (5, 8), "indices": (3, 2)}),
+        ({}, {"w": (5,), "indices": (3, 2)}),
+        ({}, {"w": (5, 8), "indices": (3,)}),
+        ({}, {"w": (5, 8), "indices": (3, 2), "offsets": (2,)}),
+        ({}, {"w": (5, 8), "indices": (3,), "offsets": (2, 1)}),
+        ({}, {"w": (5, 8), "indices": (3,), "offsets": (2,), "sample_weights": (4,)}),
+        ({"include_last_offset": True}, {"w": (5, 8), "indices": (3,), "offsets": (0,)}),
+    ],
+)
+def test_bags_that_do_not_fit_are_an_error(attributes, operands):
+    with pytest.raises(GraphError):
+        call("embedding_bag", attributes, **operands)
+
+
+def test_renormalisation_depends_on_values():
+    found = call("embedding_renorm", {}, w=(50, 8), indices=typed((3,), "int64"))
+    assert shape_of(found) == (50, 8)
+    assert work_of("embedding_renorm", found) is None
+    with pytest.raises(GraphError):
+        call("embedding_renorm", {}, w=(50,), indices=typed((3,), "int64"))

@@ -42,17 +42,24 @@ def graph_of(operator: Any, *args: Any, made: Any = None, **kwargs: Any) -> Grap
             return tuple(plain(one, f"{name}.{place}") for place, one in enumerate(value))
         return dtype_of(value).name if isinstance(value, torch.dtype) else value
 
-    schema = operator._schema
-    names = [argument.name for argument in schema.arguments]
+    op, overload, names = _named(operator)
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     arguments = {name: plain(value, name) for name, value in given.items()}
     outputs = tuple("" if one is None else f"y:{place}" for place, one in enumerate(results))
     types = tuple(type_of(torch.empty(0) if one is None else one) for one in results)
     read = {one.id: one.type for one in tensors.values()}
-    op = schema.name.replace("::", ".").rstrip("_")
-    call = AtenCall("call", op, operator._overloadname, arguments, outputs, types, read)
+    call = AtenCall("call", op, overload, arguments, outputs, types, read)
     inputs = tuple(one.id for one in tensors.values() if one.role is Role.INPUT)
     return build(Program("one", tuple(tensors.values()), (call,), inputs, tuple(filter(None, outputs)), "by hand"))
+
+
+def _named(operator: Any) -> tuple[str, str, list[str]]:
+    """The name, the overload and the names of the arguments of an operator; one given by its name takes only named ones."""
+    if isinstance(operator, str):
+        return operator, "default", []
+    schema = operator._schema
+    names = [argument.name for argument in schema.arguments]
+    return schema.name.replace("::", ".").rstrip("_"), operator._overloadname, names
 
 
 def weighed(operator: Any, *args: Any, made: Any = None, **kwargs: Any) -> NetworkFacts:

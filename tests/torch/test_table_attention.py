@@ -92,6 +92,8 @@ CROSSED = 10 * 144 + 2 * 14 * 144 + 2 * 10 * 7 * 12 + 10 * 144
 LAYER = MODULE + 2 * 10 * 12 * 20
 FEED = r(12), r(12), r(12), r(12), r(20, 12), r(20), r(12, 20), r(12)
 
+FLEX = "higher_order.flex_attention"
+
 # key: (operator, arguments, what it makes, MACs)
 FORMS = {
     "aten.scaled_dot_product_attention": (SDPA, (Q, K, V, MASK), None, PRODUCTS),
@@ -152,7 +154,7 @@ FORMS = {
 
 
 def test_every_rule_has_a_form():
-    assert {name.split()[0] for name in FORMS} == set(RULES_ATTENTION)
+    assert {name.split()[0] for name in FORMS} | {FLEX} == set(RULES_ATTENTION)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -210,3 +212,11 @@ def test_logarithms_of_the_sums_cost_a_logarithm_and_an_addition_a_row():
     with_sums = weighed(operator, Q, K, V, made=(Y, SUMS)).work
     rows = 2 * 4 * 5
     assert (with_sums.add - without.add, with_sums.special - without.special) == (rows, rows)
+
+
+@pytest.mark.parametrize("function", ["_identity", "<lambda>"])
+def test_flex_attention_counts_the_full_rectangle_and_knows_no_work_of_a_foreign_function(function):
+    q, k, v = r(1, 4, 5, 8), r(1, 2, 7, 8), r(1, 2, 7, 6)
+    facts = weighed(FLEX, made=(r(1, 4, 5, 6), r(1, 4, 5), None), query=q, key=k, value=v, score_mod=function)
+    assert facts.macs == 4 * (5 * 7 * 8 + 5 * 7 * 6)
+    assert facts.work_exact == (function == "_identity")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import pytest
 import torch
@@ -128,6 +129,43 @@ def test_a_cell_is_one_step(name, batch, features, hidden, bias):
     assert facts.biases == (2 * rows if bias else 0)
 
 
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+def test_a_quantised_layer_is_the_layer_on_small_weights(name):
+    """Its parameters as they come out of the objects that hold them: matrices of 8 bits, biases in floating point."""
+    layer = {
+        "operator": name, "input_size": 5, "hidden_size": 6, "num_layers": 2, "bias": True, "batch_first": False,
+        "bidirectional": True, "proj_size": 0, "steps": 4, "batch": 3,
+    }  # fmt: skip
+    args = arguments_of(layer)
+    expected = decomposed_macs(getattr(A, name).input, *args)
+    names = ("input", "hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
+    given = dict(zip(names, args, strict=True))
+    made = getattr(A, name).input(*args)
+    given["params"] = [
+        nn.Parameter(one.to(torch.int8), requires_grad=False) if one.ndim == 2 else one for one in args[2]
+    ]
+    facts = weighed(f"aten.quantized_{name}", made=made, **given)
+    assert facts.macs == expected
+    assert facts.weight_bytes == sum(one.numel() for one in args[2] if one.ndim == 2)
+
+
+@pytest.mark.parametrize("name", sorted(GATES))
+def test_a_quantised_cell_is_one_step(name):
+    rows, h = GATES[name] * 6, r(3, 6)
+    weights = {"w_ih": nn.Parameter(r(rows, 5)), "w_hh": nn.Parameter(r(rows, 6))}
+    names = ("bias_ih", "bias_hh") if name == "lstm" else ("b_ih", "b_hh")
+    biases = {bias: nn.Parameter(r(rows)) for bias in names}
+    state = [h, h] if name == "lstm" else h
+    operator = f"quantized.quantized_{name}_cell_dynamic"
+    facts = weighed(operator, made=state, input=r(3, 5), hx=state, **weights, **biases)
+    assert (facts.macs, facts.biases) == (3 * rows * 11, 2 * rows)
+
+
+def test_parameters_that_stay_packed_are_unknown():
+    (node,) = graph_of("aten.quantized_lstm", input=r(4, 3, 5), hx=[r(1, 3, 6)] * 2, params=[], made=r(4, 3, 6)).nodes
+    assert node.operator == "unknown" and "packed" in node.reason
+
+
 @pytest.mark.parametrize("mode", range(4))
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_layer_of_one_kernel(mode, bias):
@@ -221,7 +259,11 @@ FORMS = {
     ),
     "aten.embedding_renorm": (A.embedding_renorm_.default, (TABLE, torch.arange(6), 1.0, 2.0), TABLE.detach()),
 }  # fmt: skip
-TESTED = {f"aten.{name}{form}" for name in GATES for form in ("", "_cell")} | {"aten.mkldnn_rnn_layer"}
+TESTED = {
+    *(f"aten.{name}{form}" for name in GATES for form in ("", "_cell")),
+    *(f"quantized.quantized_{name}_cell_dynamic" for name in GATES),
+    *("aten.quantized_lstm", "aten.quantized_gru", "aten.mkldnn_rnn_layer"),
+}
 
 
 def test_every_rule_has_a_form():
@@ -254,3 +296,21 @@ def test_bags_by_the_module(mode, offsets):
 def test_a_bounded_table_is_a_weight_and_its_work_depends_on_values():
     facts = facts_of(nn.Embedding(50, 8, max_norm=1.0), torch.arange(6))
     assert (facts.weights, facts.macs, facts.work_exact) == (400, 0, False)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_same_layer_through_onnx(name, layers, tmp_path):
+    """MACs, work, weights and biases; the exporter writes zeros for initial states, which look like learned values."""
+    pytest.importorskip("onnx")
+    from weighbridge.frontends.from_onnx import load_onnx
+
+    kind = {"lstm": nn.LSTM, "gru": nn.GRU, "rnn": nn.RNN}[name]
+    module = kind(10, 20, layers, bidirectional=True).eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(module, (r(5, 3, 10),), str(tmp_path / "one.onnx"), dynamo=False)
+    graph = load_onnx(tmp_path / "one.onnx")
+    theirs, ours = count(graph, graph), facts_of(module, r(5, 3, 10))
+    for one in ("macs", "work", "weights", "biases"):
+        assert getattr(ours, one) == getattr(theirs, one), one

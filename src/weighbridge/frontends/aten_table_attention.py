@@ -13,6 +13,8 @@ from weighbridge.graph import Attribute
 __all__ = ["RULES_ATTENTION"]
 
 _QKV: Final = "q=query k=key v=value"
+_NO_FUNCTION: Final = "_identity"
+"""The name of the function that PyTorch passes to flex attention where the model has none."""
 
 
 def _causal(call: AtenCall) -> dict[str, Attribute]:
@@ -30,6 +32,11 @@ def _attention(call: AtenCall) -> Sequence[Step]:
         Step("expand", [("x", call.operand("query"))], {"shape": shape}, [stretched]),
         Step("attention", [("q", stretched), *pairs[1:]], _causal(call), call.outputs),
     )
+
+
+def _flexible(call: AtenCall) -> dict[str, Attribute]:
+    """Flex attention: whatever its function does to the scores, and whatever its mask hides, the rectangle is full."""
+    return {"score_function": call.get("score_mod") != _NO_FUNCTION}
 
 
 def _check_not_packed(call: AtenCall) -> None:
@@ -197,6 +204,7 @@ RULES_ATTENTION: Final[Mapping[str, Rule]] = {
     "aten._scaled_dot_product_efficient_attention": _BIASED,
     "aten._scaled_dot_product_cudnn_attention": _BIASED,
     "aten._scaled_dot_product_fused_attention_overrideable": _BIASED,
+    "higher_order.flex_attention": As("attention", _QKV, _flexible, "y log_sums"),
     "aten._flash_attention_forward": _heads_behind_positions,
     "aten._efficient_attention_forward": _heads_behind_positions,
     "aten._cudnn_attention_forward": _heads_in_front,

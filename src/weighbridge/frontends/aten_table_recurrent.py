@@ -48,6 +48,8 @@ class _Stack(NamedTuple):
 
 def _parameters(call: AtenCall, tensors: Sequence[str], cells: int) -> tuple[tuple[str, ...], ...]:
     """The parameters of each cell: layers from below, and in a layer first the forward direction."""
+    if not tensors:
+        raise GraphError("its parameters are packed in objects that nobody opened", where=call.name)
     each, rest = divmod(len(tensors), max(cells, 1))
     if rest or not 2 <= each <= 5:
         raise GraphError(f"{len(tensors)} parameters are not those of {cells} cells", where=call.name)
@@ -104,7 +106,10 @@ def _stacked(call: AtenCall, stack: _Stack) -> Sequence[Step]:
 
 
 def _whole(kind: _Kind) -> Rule:
-    """lstm.input and lstm.data (packed sequences), and the like."""
+    """lstm.input and lstm.data (packed sequences), and the like.
+
+    The parameters of quantised ones arrive in the same order, each unpacked: w_ih, w_hh, b_ih, b_hh.
+    """
 
     def rule(call: AtenCall) -> Sequence[Step]:
         packed = call.has("data")
@@ -146,11 +151,11 @@ def _one_direction(call: AtenCall) -> Sequence[Step]:
 
 
 def _cell(kind: _Kind) -> Rule:
-    """A cell: its input and states get an axis for the one step, or direction, which their results lose."""
+    """A cell, quantised or not: its input and states get an axis for the one step, or direction, which their results lose."""
 
     def rule(call: AtenCall) -> Sequence[Step]:
         given = {"x": call.operand("input"), **dict(zip(_STATES, call.operands("hx"), strict=False))}
-        biases = [("b", call.operand(name)) for name in ("b_ih", "b_hh") if call.has(name)]
+        biases = [("b", call.operand(name)) for name in ("b_ih", "b_hh", "bias_ih", "bias_hh") if call.has(name)]
         weights = [("w", call.operand("w_ih")), ("r", call.operand("w_hh")), *biases]
         front: dict[str, Attribute] = {"axes": (0,)}
         steps = [Step("unsqueeze", [("x", tensor)], front, [call.inner(name)]) for name, tensor in given.items()]
@@ -200,14 +205,19 @@ def _unpack(call: AtenCall) -> Sequence[Step]:
     return (Step("unpack_sequences", pairs, attributes, [tensor for tensor in call.outputs if tensor]),)
 
 
-def _forms(make: Callable[[_Kind], Rule], suffix: str) -> dict[str, Rule]:
-    kinds = {"lstm": _LSTM, "gru": _GRU, "rnn_tanh": _TANH, "rnn_relu": _RELU}
-    return {f"aten.{name}{suffix}": make(kind) for name, kind in kinds.items()}
+_KINDS: Final = {"lstm": _LSTM, "gru": _GRU, "rnn_tanh": _TANH, "rnn_relu": _RELU}
+
+
+def _forms(make: Callable[[_Kind], Rule], pattern: str) -> dict[str, Rule]:
+    return {pattern.format(name): make(kind) for name, kind in _KINDS.items()}
 
 
 RULES_RECURRENT: Final[Mapping[str, Rule]] = {
-    **_forms(_whole, ""),
-    **_forms(_cell, "_cell"),
+    **_forms(_whole, "aten.{}"),
+    **_forms(_cell, "aten.{}_cell"),
+    **_forms(_cell, "quantized.quantized_{}_cell_dynamic"),
+    "aten.quantized_lstm": _whole(_LSTM),
+    "aten.quantized_gru": _whole(_GRU),
     "aten.mkldnn_rnn_layer": _one_direction,
     "aten._pack_padded_sequence": _pack,
     "aten._pad_packed_sequence": _unpack,

@@ -131,11 +131,14 @@ def _loops(call: Call) -> tuple[Loops, ...]:
     )
 
 
-def _work(call: Call) -> Work:
+def _work(call: Call) -> Work | None:
     """Per score: a multiplication for the scale, softmax as its own operator counts it, and where they apply the cap (a
     division, a tanh, a multiplication), the mask (an addition, or a selection where it is boolean) and the selection of
-    causality.  Per row where its ``log_sums`` are asked for: a logarithm and an addition.
+    causality.  Per row where its ``log_sums`` are asked for: a logarithm and an addition.  Not known with a
+    ``score_function`` of the model's own.
     """
+    if call.integer("score_function"):
+        return None
     unit = Work(mul=1).plus(SOFTMAX)
     if number(call, "softcap"):
         unit = unit.plus(Work(mul=1, div=1, special=1))
@@ -161,7 +164,14 @@ ATTENTION_OPERATORS: Final = (
         _infer,
         _work,
         loops=_loops,
-        attributes={"heads": 0, "kv_heads": 0, "causal": False, "softcap": 0.0, "outputs": ("y",)},
+        attributes={
+            "heads": 0,
+            "kv_heads": 0,
+            "causal": False,
+            "softcap": 0.0,
+            "score_function": False,
+            "outputs": ("y",),
+        },
         summary="scaled dot-product attention, grouped queries and a cache included; causal ones count the full rectangle; "
         "``log_sums`` are the logarithms of the softmax's sums",
     ),
