@@ -328,7 +328,7 @@ def test_several_programs_in_an_archive_are_noted(tmp_path: Path) -> None:
     assert read_pt2(path).notes == ("the archive holds 2 programs; this is 'model', not decoder",)
 
 
-def test_the_layout_before_pytorch_2_8_is_read(tmp_path: Path) -> None:
+def test_the_layout_of_pytorch_2_7_is_read(tmp_path: Path) -> None:
     files = {
         "version": b"8.2",
         "serialized_exported_program.json": json.dumps(convolutional()).encode(),

@@ -293,3 +293,11 @@ def test_pytorch_writes_files_of_four_kinds(save: Callable[[Path], None], kind: 
         if kind != "pt2":
             with pytest.raises(UnsupportedFormat, match="can run code"):
                 expect(path, "onnx")
+
+
+def test_the_example_of_the_documentation_is_what_its_script_writes(tmp_path: Path) -> None:
+    folder = Path(__file__).resolve().parents[2] / "docs" / "examples"
+    subprocess.run([sys.executable, folder / "small_net.py"], cwd=tmp_path, check=True, capture_output=True)
+    theirs, _ = facts(load_pt2(folder / "small_net.pt2", batch=4))
+    ours, _ = facts(load_pt2(tmp_path / "small_net.pt2", batch=4))
+    assert alike(theirs) == alike(ours)

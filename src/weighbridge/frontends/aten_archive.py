@@ -31,7 +31,7 @@ _MAX_CONFIG_BYTES: Final = 64 << 20
 _MAJOR, _MINOR = 8, 20
 """The version of torch/_export/serde/schema.py whose files were looked at (PyTorch 2.14)."""
 _OLD_PROGRAM: Final = "serialized_exported_program.json"
-"""Where PyTorch before 2.8 wrote the program: torch/export/__init__.py reads it so."""
+"""Where PyTorch 2.7 and before wrote the program: torch/export/__init__.py still reads it."""
 _PROGRAM: Final = re.compile(r"(?:(?P<root>[^/]+)/)?models/(?P<name>[^/]+)\.json")
 _EXPORT: Final = 'save it anew: torch.export.save(torch.export.export(model, args), "model.pt2")'
 _DAMAGED: Final = "the file contradicts itself: export it again"

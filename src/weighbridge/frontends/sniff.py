@@ -167,7 +167,7 @@ _FIRST_ENTRIES = {
 def _archive(path: Path, head: bytes) -> str:
     """A zip archive by the names of all its entries; "" where they do not tell.
 
-    PyTorch writes its archives as one folder: an exported program has archive_format in it (before PyTorch 2.8 it was no
+    PyTorch writes its archives as one folder: an exported program has archive_format in it (up to PyTorch 2.7 it was no
     folder), TorchScript its code and constants.pkl, and torch.save no more than data.pkl beside the tensors.
     """
     if not head.startswith(b"PK"):
