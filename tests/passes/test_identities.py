@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
-from weighbridge.graph import LOOP, Body, Graph, Role, Tensor, TensorType
+from weighbridge.graph import LOOP, Attribute, Body, Graph, Role, Tensor, TensorType
 from weighbridge.passes import drop_identities
 
 FLOAT = DTYPES["float32"]
@@ -65,3 +67,38 @@ def test_bodies_are_rewritten_too() -> None:
     )
     graph: Graph = drop_identities(builder.graph(["l"]))
     assert [node.operator for node in graph.nodes[0].bodies[0].graph.nodes] == ["relu"]
+
+
+@pytest.mark.parametrize(
+    ("pool", "attributes"),
+    [
+        ("adaptive_average_pool", {"output_size": (8, 8)}),
+        ("adaptive_max_pool", {"output_size": 8}),
+        ("max_pool", {"kernel": 1, "stride": 1}),
+        ("average_pool", {"kernel": (1, 1), "stride": 1}),
+    ],
+)
+def test_a_pool_of_single_values_is_gone(pool: str, attributes: dict[str, Attribute]) -> None:
+    builder = Builder("pool")
+    x = builder.input("x", (1, 3, 8, 8), FLOAT)
+    (y,) = builder.add(pool, [("x", x)], attributes)
+    (y,) = builder.add("relu", [("x", y)])
+    graph = drop_identities(builder.graph([y]))
+    assert [(node.operator, node.inputs) for node in graph.nodes] == [("relu", ("x",))]
+
+
+@pytest.mark.parametrize(
+    ("pool", "attributes"),
+    [
+        ("adaptive_average_pool", {"output_size": (8, 4)}),
+        ("max_pool", {"kernel": 1, "stride": 2}),
+        ("max_pool", {"kernel": 3, "stride": 1, "padding": 1}),
+        ("lp_pool", {"kernel": 1, "stride": 1}),
+        ("global_average_pool", {}),
+    ],
+)
+def test_a_pool_that_changes_something_stays(pool: str, attributes: dict[str, Attribute]) -> None:
+    builder = Builder("pool")
+    (y,) = builder.add(pool, [("x", builder.input("x", (1, 3, 8, 8), FLOAT))], attributes)
+    graph = builder.graph([y])
+    assert drop_identities(graph) is graph

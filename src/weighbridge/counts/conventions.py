@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from weighbridge.counts.cost import call_of, reason_of
+from weighbridge.counts.cost import reason_of
 from weighbridge.counts.facts import ConventionFacts, Uncounted
 from weighbridge.errors import BadSpec, GraphError
 from weighbridge.graph import Graph, Node, Role
 from weighbridge.operators.record import Call, Kind, Op, known_total
 from weighbridge.operators.table import OPERATORS
+from weighbridge.passes.rewrite import call_of
 
 __all__ = ["CONVENTIONS", "Convention", "by_convention", "convention_named"]
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from weighbridge.counts.facts import Uncounted
 from weighbridge.errors import GraphError
-from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node, TensorType
-from weighbridge.operators.record import Call, Kind, Loops, Op, Work, grouped, known_total, read_all_write_all
+from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node
+from weighbridge.operators.record import Call, Kind, Loops, Op, Work, known_total, read_all_write_all
+from weighbridge.passes.rewrite import call_of
 from weighbridge.passes.static import runs, static_tensors
 
-__all__ = ["Cost", "Values", "add_known", "call_of", "cost_of", "reason_of"]
+__all__ = ["Cost", "Values", "add_known", "cost_of", "reason_of"]
 
 
 class Values(NamedTuple):
@@ -156,19 +157,6 @@ def _known_cost(node: Node, op: Op, graph: Graph, operators: Mapping[str, Op], v
 def _read_once(node: Node, graph: Graph) -> int | None:
     """The bytes of all operands; a rule cannot see that two of them (x times x) are one tensor."""
     return known_total(graph.tensors[tensor].bytes for tensor in dict.fromkeys(node.inputs))
-
-
-def call_of(node: Node, graph: Graph) -> Call:
-    """What the rules see of a node.  Raises ``GraphError`` where the shape of an operand or a result is unknown."""
-    operands = grouped((name, _type(graph, tensor)) for name, tensor in node.operands)
-    return Call(operands, node.attributes, tuple(_type(graph, tensor) for tensor in node.outputs))
-
-
-def _type(graph: Graph, tensor: str) -> TensorType:
-    found = graph.tensors[tensor].type
-    if found is None:
-        raise GraphError(f"the shape of {tensor} is unknown")
-    return found
 
 
 def _fused_work(function: Node, call: Call, operators: Mapping[str, Op]) -> Work | None:

@@ -197,7 +197,17 @@ def _pool(
     attributes: dict[str, Attribute],
     summary: str,
 ) -> Op:
-    return Op(name, Kind.POOLING, "x", infer, work, attributes=attributes, summary=summary)
+    return Op(
+        name, Kind.POOLING, "x", infer, work, attributes=attributes, summary=summary, does_nothing=_of_single_values
+    )
+
+
+def _of_single_values(call: Call) -> bool:
+    """Whether every window is one value, so that the largest of it or the mean is the value; a norm is its magnitude."""
+    if "p" in call.attributes:
+        return False
+    kernel = call.integers("kernel") if "kernel" in call.attributes else (1,)
+    return set(kernel) == {1} and call.outputs[0].shape == call.x.shape
 
 
 _ADAPTIVE: Final[dict[str, Attribute]] = {"output_size": REQUIRED, **_LAYOUT}

@@ -232,7 +232,8 @@ class Op:
 
     ``infer`` gives the outputs' types; a bare ``DType`` in their place says that the shape depends on values.  ``loops``
     are its contractions, the one place where MACs come from; ``work`` is everything else it computes, or None where that
-    depends on values.  ``fuses`` marks a producer that a following unary function is fused into; ``random`` an operator
+    depends on values.  ``does_nothing`` tells of a call whose result is its first operand (a pool of single values), which
+    no runtime runs.  ``fuses`` marks a producer that a following unary function is fused into; ``random`` an operator
     whose result is new every time, so that it is never computed in advance.
     """
 
@@ -248,6 +249,7 @@ class Op:
     fuses: bool = False
     random: bool = False
     summary: str = ""
+    does_nothing: Callable[[Call], bool] | None = None
 
     @property
     def slots(self) -> tuple[Operand, ...]:

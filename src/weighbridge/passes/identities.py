@@ -1,13 +1,14 @@
-"""Operators that do nothing at inference: identity, and dropout."""
+"""Operators that do nothing at inference: identity, dropout, and pools of single values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.rewrite import body_tensors, in_bodies, read_counts, rebuilt, renamed
+from weighbridge.passes.rewrite import body_tensors, call_of, in_bodies, read_counts, rebuilt, renamed
 
 __all__ = ["drop_identities"]
 
@@ -19,7 +20,7 @@ def drop_identities(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Gr
     An output of the graph that an identity made becomes the tensor that it read.
     """
     graph = in_bodies(graph, lambda body: drop_identities(body, operators))
-    identities = [node for node in graph.nodes if node.operator in operators and _is_identity(operators[node.operator])]
+    identities = [node for node in graph.nodes if _is_identity(node, graph, operators)]
     if not identities:
         return graph
     reads, fixed = read_counts(graph), body_tensors(graph)
@@ -44,5 +45,11 @@ def drop_identities(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Gr
     return rebuilt(graph, nodes, tensors=tensors, outputs=outputs)
 
 
-def _is_identity(op: Op) -> bool:
-    return op.kind == Kind.IDENTITY
+def _is_identity(node: Node, graph: Graph, operators: Mapping[str, Op]) -> bool:
+    op = operators.get(node.operator)
+    if op is None or op.does_nothing is None:
+        return op is not None and op.kind == Kind.IDENTITY
+    try:
+        return op.does_nothing(call_of(node, graph))
+    except GraphError:
+        return False  # an unknown shape, or attributes that only a file can have: it stays, and is counted with a note

@@ -6,9 +6,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from weighbridge.graph import Body, Graph, Node, Tensor
+from weighbridge.errors import GraphError
+from weighbridge.graph import Body, Graph, Node, Tensor, TensorType
+from weighbridge.operators.record import Call, grouped
 
-__all__ = ["body_tensors", "changed", "in_bodies", "pruned", "read_counts", "rebuilt", "renamed", "unused_id"]
+__all__ = [
+    "body_tensors",
+    "call_of",
+    "changed",
+    "in_bodies",
+    "pruned",
+    "read_counts",
+    "rebuilt",
+    "renamed",
+    "unused_id",
+]
 
 
 def read_counts(graph: Graph) -> Counter[str]:
@@ -55,6 +67,19 @@ def renamed(node: Node, names: Mapping[str, str]) -> Node:
     else:
         return node
     return changed(node, operands=tuple((operand, names.get(tensor, tensor)) for operand, tensor in node.operands))
+
+
+def call_of(node: Node, graph: Graph) -> Call:
+    """What the rules see of a node.  Raises ``GraphError`` where the shape of an operand or a result is unknown."""
+    operands = grouped((name, _type(graph, tensor)) for name, tensor in node.operands)
+    return Call(operands, node.attributes, tuple(_type(graph, tensor) for tensor in node.outputs))
+
+
+def _type(graph: Graph, tensor: str) -> TensorType:
+    found = graph.tensors[tensor].type
+    if found is None:
+        raise GraphError(f"the shape of {tensor} is unknown")
+    return found
 
 
 def changed(
