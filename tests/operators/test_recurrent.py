@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.operators.execution import Tally, call, macs_of, shape_of, work_of
+from tests.operators.execution import Tally, call, macs_of, shape_of, typed, work_of
 from weighbridge.errors import GraphError
+from weighbridge.operators.table import OPERATORS
 
 SIZES = st.integers(1, 3)
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
@@ -30,21 +31,24 @@ def layers(draw):
         "clip": draw(st.sampled_from([0.0, 3.0])),
         "batch_first": draw(st.booleans()),
         "states": draw(st.booleans()),
+        "projected": 0,
     }
 
 
 def arrays_of(layer):
     directions, hidden, rows = layer["directions"], layer["hidden"], GATES[layer["operator"]] * layer["hidden"]
+    state = layer["projected"] or hidden
     shapes = {
         "x": (layer["steps"], layer["batch"], layer["features"]),
         "w": (directions, rows, layer["features"]),
-        "r": (directions, rows, hidden),
+        "r": (directions, rows, state),
         "b": (directions, 2 * rows),
         "p": (directions, 3 * hidden),
-        "initial_h": (directions, layer["batch"], hidden),
+        "initial_h": (directions, layer["batch"], state),
         "initial_c": (directions, layer["batch"], hidden),
+        "projection": (directions, state, hidden),
     }
-    wanted = {"x", "w", "r"} | ({"b"} if layer["bias"] else set())
+    wanted = {"x", "w", "r"} | ({"b"} if layer["bias"] else set()) | ({"projection"} if layer["projected"] else set())
     if layer["operator"] == "lstm" and layer["peepholes"]:
         wanted.add("p")
     if layer["states"]:
@@ -66,6 +70,7 @@ class Cell:
         self.w, self.r = arrays["w"][direction], arrays["r"][direction]
         self.b = arrays["b"][direction] if "b" in arrays else None
         self.p = arrays["p"][direction] if "p" in arrays else None
+        self.projection = arrays["projection"][direction] if "projection" in arrays else None
 
     def product(self, matrix, row, vector):
         total = 0
@@ -102,6 +107,8 @@ class Cell:
             o = self.squash(t.sigmoid, self.peep(self.gate(1, place, x, h), 1, place, new))
             states.append(new)
             outputs.append(t.mul(o, self.squash(t.tanh, new)))
+        if self.projection is not None:
+            outputs = [self.product(self.projection, row, outputs) for row in range(len(self.projection))]
         return outputs, states
 
     def gru(self, x, h, c):
@@ -123,18 +130,20 @@ class Cell:
         return [self.squash(self.tally.tanh, self.gate(0, place, x, h)) for place in range(self.hidden)], c
 
 
-def execute(layer, arrays, tally):
-    """(every hidden state, the last ones, the last cell states), time first."""
+def execute(layer, arrays, tally, lengths=None):
+    """(every hidden state, the last ones, the last cell states), time first; ``lengths`` are the steps of each sequence."""
     steps, batch, hidden, directions = (layer[name] for name in ("steps", "batch", "hidden", "directions"))
-    y = np.zeros((steps, directions, batch, hidden), dtype=object)
-    y_h = np.zeros((directions, batch, hidden), dtype=object)
+    state = layer["projected"] or hidden
+    y = np.zeros((steps, directions, batch, state), dtype=object)
+    y_h = np.zeros((directions, batch, state), dtype=object)
     y_c = np.zeros((directions, batch, hidden), dtype=object)
     for direction in range(directions):
         cell = Cell(layer, arrays, direction, tally)
         for sequence in range(batch):
-            h = list(arrays["initial_h"][direction, sequence]) if "initial_h" in arrays else [0] * hidden
+            h = list(arrays["initial_h"][direction, sequence]) if "initial_h" in arrays else [0] * state
             c = list(arrays["initial_c"][direction, sequence]) if "initial_c" in arrays else [0] * hidden
-            for step in reversed(range(steps)) if direction else range(steps):
+            length = lengths[sequence] if lengths else steps
+            for step in reversed(range(length)) if direction else range(length):
                 h, c = getattr(cell, layer["operator"])(arrays["x"][step, sequence], h, c)
                 y[step, direction, sequence] = h
             y_h[direction, sequence], y_c[direction, sequence] = h, c
@@ -167,6 +176,76 @@ def test_a_recurrent_layer_counts_what_its_execution_does(layer):
     assert work_of(layer["operator"], found) == tally.work
 
 
+def joined_call(layer, arrays, **attributes):
+    """PyTorch's form: a matrix or two vectors for each direction, directions side by side in y, states as they are."""
+    outputs = ("y", "y_h", "y_c") if layer["operator"] == "lstm" else ("y", "y_h")
+    shapes = {name: value.shape for name, value in arrays.items()}
+    for name in {"w", "r", "projection"} & set(shapes):
+        directions, *matrix = shapes[name]
+        shapes[name] = [tuple(matrix)] * directions
+    if "b" in shapes:
+        directions, both = shapes["b"]
+        shapes["b"] = [(both // 2,)] * (2 * directions)
+    given = {"clip": layer["clip"], "joined": True, "outputs": outputs, **attributes}
+    return call(layer["operator"], given, **shapes)
+
+
+@settings(deadline=None, max_examples=80)
+@given(layers(), st.integers(0, 2))
+def test_a_joined_layer_counts_what_its_execution_does(layer, projected):
+    layer = {**layer, "peepholes": False, "projected": projected if layer["operator"] == "lstm" else 0}
+    arrays = arrays_of(layer)
+    tally = Tally()
+    y, y_h, y_c = execute(layer, arrays, tally)
+    shapes = dict(arrays)
+    every = np.moveaxis(y, 1, 2).reshape(layer["steps"], layer["batch"], -1)
+    if layer["batch_first"]:
+        shapes["x"], every = np.moveaxis(arrays["x"], 0, 1), np.moveaxis(every, 0, 1)
+    found = joined_call(layer, shapes, batch_first=layer["batch_first"])
+    expected = [every.shape, y_h.shape] + ([y_c.shape] if layer["operator"] == "lstm" else [])
+    assert [output.shape for output in found.outputs] == expected
+    assert macs_of(layer["operator"], found) == tally.macs
+    assert work_of(layer["operator"], found) == tally.work
+
+
+@settings(deadline=None, max_examples=60)
+@given(layers(), st.data())
+def test_packed_sequences_count_their_real_steps(layer, data):
+    """By execution of each sequence for as long as it is."""
+    layer = {**layer, "peepholes": False, "states": True, "batch_first": False}
+    sizes = st.integers(1, layer["steps"])
+    lengths = data.draw(st.lists(sizes, min_size=layer["batch"], max_size=layer["batch"]))
+    arrays = arrays_of(layer)
+    tally = Tally()
+    _, y_h, y_c = execute(layer, arrays, tally, lengths)
+    packed = np.zeros((sum(lengths), layer["features"]))
+    found = joined_call(layer, {**arrays, "x": packed}, packed=True)
+    expected = [(sum(lengths), layer["directions"] * layer["hidden"]), y_h.shape]
+    expected += [y_c.shape] if layer["operator"] == "lstm" else []
+    assert [output.shape for output in found.outputs] == expected
+    assert macs_of(layer["operator"], found) == tally.macs
+    assert work_of(layer["operator"], found) == tally.work
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(0, 2), st.lists(SIZES, max_size=2), st.booleans()
+)
+def test_packing_keeps_the_real_steps(lengths, unused, features, batch_first):
+    """By execution: step by step, of each sequence that is so long."""
+    longest = max(lengths)
+    rows = [(step, sequence) for step in range(longest) for sequence, length in enumerate(lengths) if step < length]
+    together = [sum(step < length for length in lengths) for step in range(longest)]
+    lead = (len(lengths), longest + unused) if batch_first else (longest + unused, len(lengths))
+    attributes = {"batch_first": batch_first, "steps": len(rows), "longest": longest, "outputs": ("y", "batch_sizes")}
+    found = call("pack_sequences", attributes, x=(*lead, *features), lengths=typed((len(lengths),), "int64"))
+    assert [one.shape for one in found.outputs] == [(len(rows), *features), (len(together),)]
+    assert OPERATORS["pack_sequences"].traffic(found).write_bytes == 4 * len(rows) * math.prod(features) + 8 * longest
+    back = {"batch_first": batch_first, "steps": lead[1] if batch_first else lead[0], "batch": len(lengths)}
+    unpacked = call("unpack_sequences", back, x=(len(rows), *features), batch_sizes=typed((longest,), "int64"))
+    assert shape_of(unpacked) == (*lead, *features)
+
+
 @pytest.mark.parametrize("operator", sorted(GATES))
 def test_the_oracle_itself_gives_what_onnx_gives(operator):
     onnx = pytest.importorskip("onnx")
@@ -174,7 +253,7 @@ def test_the_oracle_itself_gives_what_onnx_gives(operator):
 
     layer = {
         "operator": operator, "steps": 3, "batch": 2, "features": 3, "hidden": 2, "directions": 1, "bias": True,
-        "peepholes": operator == "lstm", "clip": 0.0, "batch_first": False, "states": False,
+        "peepholes": operator == "lstm", "clip": 0.0, "batch_first": False, "states": False, "projected": 0,
     }  # fmt: skip
     arrays = arrays_of(layer)
     feeds = {name: value.astype("float32") for name, value in arrays.items()}
@@ -225,3 +304,41 @@ def test_activations_cost_what_their_own_operators_do():
 def test_a_contradiction_is_an_error(attributes, operands):
     with pytest.raises(GraphError):
         call("lstm", attributes, **operands)
+
+
+ONE = {"x": (5, 3, 10), "w": [(80, 10)], "r": [(80, 20)]}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "operands"),
+    [
+        ({}, {**ONE, "w": (1, 80, 10)}),
+        ({}, {**ONE, "w": [(80, 10)] * 2}),
+        ({}, {**ONE, "b": [(80,)]}),
+        ({}, {**ONE, "b": (1, 160)}),
+        ({}, {**ONE, "r": [(80, 7)]}),
+        ({}, {**ONE, "r": [(80, 7)], "projection": [(8, 20)]}),
+        ({}, {**ONE, "r": [(80, 7)], "projection": [(7, 19)]}),
+        ({"packed": True}, {**ONE, "x": (5, 10)}),
+        ({"packed": True}, {**ONE, "initial_h": (1, 3, 20)}),
+        ({"packed": True}, {**ONE, "x": (5, 10), "initial_h": (3, 20)}),
+        ({"joined": False}, ONE),
+    ],
+)
+def test_a_contradiction_in_a_joined_layer_is_an_error(attributes, operands):
+    with pytest.raises(GraphError):
+        call("lstm", {"joined": True, **attributes}, **operands)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "operands"),
+    [
+        ("pack_sequences", {"steps": 5, "longest": (3, 4)}, {"x": (7, 3, 10), "lengths": (3,)}),
+        ("pack_sequences", {"steps": 5, "longest": 3}, {"x": (7,), "lengths": (3,)}),
+        ("unpack_sequences", {"steps": -1, "batch": 3}, {"x": (12, 10), "batch_sizes": (7,)}),
+        ("unpack_sequences", {"steps": 7, "batch": 3}, {"x": (), "batch_sizes": (7,)}),
+    ],
+)
+def test_sequences_that_cannot_be_packed_are_an_error(operator, attributes, operands):
+    with pytest.raises(GraphError):
+        call(operator, attributes, **operands)
