@@ -89,7 +89,7 @@ def _is_users(module: ModuleType, folders: list[Path]) -> bool:
 def _imported(path: Path) -> ModuleType:
     # A name of its own, or a file called torch.py would be taken for the library.
     stem = path.stem
-    name = f"_{stem}" if stem in sys.modules or stem in sys.stdlib_module_names else stem
+    name = f"user_file_{stem}" if stem in sys.modules or stem in sys.stdlib_module_names else stem
     spec = spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise BadSpec("this is no Python file", where=str(path), hint="name a file that ends in .py")
