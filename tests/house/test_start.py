@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
         ("weigh", "--help"),
         ("weigh", "alexnet", "--on", "toy"),
         ("weigh", "alexnet", "--json", "-"),
+        ("devices",),
     ],
     ids=" ".join,
 )
@@ -50,3 +52,23 @@ def test_help_loads_no_reader_of_files() -> None:
 def test_the_python_interface_loads_what_it_is_asked_for() -> None:
     modules = loaded_by("import weighbridge\nweighbridge.weigh('alexnet')")
     assert not modules & (FRAMEWORKS | {"rich", "typer"})
+
+
+def test_inputs_of_a_module_can_be_said_without_pytorch() -> None:
+    assert not loaded_by("import weighbridge\nweighbridge.TensorSpec((1, 2), 'int64')") & FRAMEWORKS
+
+
+def test_an_onnx_model_loads_its_own_framework_alone(tmp_path: Path) -> None:
+    helper = pytest.importorskip("onnx").helper
+    ends = [helper.make_tensor_value_info(name, 1, [1, 8]) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ends[:1], ends[1:])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
+    assert not loaded_by(command("weigh", str(path))) & {"torch", "tensorflow", "torchvision", "transformers", "pandas"}
+
+
+@pytest.mark.parametrize("name", ["resnet34", "alexnte"])
+def test_a_hint_loads_no_framework(name: str) -> None:
+    """What torchvision has is read off its files."""
+    program = f"from weighbridge.cli.main import main\nassert main(['weigh', {name!r}]) == 2"
+    assert not loaded_by(program) & (FRAMEWORKS | {"torchvision"})
