@@ -184,7 +184,7 @@ def _report(loaded: Loaded, choices: _Choices) -> Report:
     facts = facts._replace(conventions=_by_conventions(held, choices.conventions))
     estimates = _estimates(deployed, facts, memory, choices)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
-    notes = [*graph.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules)]
+    notes = [*held.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules)]
     if choices.devices:
         notes.append(_NOT_ESTIMATED)
     return Report(

@@ -109,7 +109,7 @@ class Storages:
         sizes = AUXILIARY.get(func) if not self._has_values else None
         self.note(result, None if sizes is None else sizes(args, kwargs, result))
         if key is None and args and isinstance(args[0], torch.Tensor) and args[0].requires_grad:
-            _require_gradients(result)
+            _require_gradients(result, args[0])
         if key is not None and key not in self._templates:
             self._templates[key] = self._template(first, moment, result)
         return result
@@ -279,10 +279,12 @@ def _is_whole(tensor: torch.Tensor) -> bool:
     return bool(like.untyped_storage().nbytes() == tensor.untyped_storage().nbytes())
 
 
-def _require_gradients(result: Any) -> None:
+def _require_gradients(result: Any, parameter: torch.Tensor) -> None:
     """Let views of a parameter require gradients as it does: so they do under ``no_grad``, and products choose their way by it."""
+    place = parameter.untyped_storage()._cdata  # noqa: SLF001
     for one in result if isinstance(result, list | tuple) else (result,):
-        if isinstance(one, torch.Tensor) and one._is_view():  # noqa: SLF001
+        is_float = isinstance(one, torch.Tensor) and one.dtype.is_floating_point
+        if is_float and one.untyped_storage()._cdata == place:  # noqa: SLF001
             one.requires_grad_(True)
 
 

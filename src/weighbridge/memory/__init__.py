@@ -4,8 +4,10 @@
 |---|---|
 | ``pair`` | its own inputs and outputs |
 | ``live`` | everything still to be read: an input until its last reader, an output to the end; residuals count, a shared input once |
+| ``eager`` | what the framework that ran the model held, by its record; only where there is one |
 
-Stored tensors (parameters, buffers, constants) are not in these figures, and neither is what is computed from them alone.
+Stored tensors (parameters, buffers, constants) are not in these figures, and neither is what is computed from them alone;
+a record has the latter.
 """
 
 from weighbridge.memory.plan import plan

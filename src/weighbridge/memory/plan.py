@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from weighbridge.graph import BRANCH, Body, Graph, Node, Role, Tensor
+from weighbridge.memory.eager import EAGER, WORKSPACE, eager_peak
 from weighbridge.memory.lifetimes import Lifetimes, Storage, lifetimes
 from weighbridge.memory.records import MemoryPlan, TensorSpan
 from weighbridge.operators.record import Op, known_total
@@ -25,7 +26,7 @@ class _Profiles(NamedTuple):
 
 
 def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan:
-    """The memory plan of a graph as it runs, under the policies ``pair`` and ``live``.
+    """The memory plan of a graph as it runs, under the policies ``pair`` and ``live``, and ``eager`` where the graph has a record.
 
     Linear in the size of the graph.  At a node with bodies, ``pair`` is the larger of the node's own inputs and outputs
     and the worst node in a body; ``live`` adds to what is alive outside the worst moment of a body, tensors that the body
@@ -39,20 +40,38 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
     unknown = list(dict.fromkeys(_unknown(spans, operators)))
     notes = tuple(f"the size of {name} is unknown, so memory figures that need it are missing" for name in unknown)
     peaks = {policy: _peak(profile.bytes) for policy, profile in profiles.items()}
-    return MemoryPlan(
-        peak_bytes=peaks,
-        peak_elements={policy: _peak(profile.elements) for policy, profile in profiles.items()},
-        peak_node={
-            policy: _peak_node(spans.nodes, profile.bytes, peaks[policy]) for policy, profile in profiles.items()
-        },
-        profile={policy: tuple(profile.bytes) for policy, profile in profiles.items()},
-        tensors=tuple(
-            TensorSpan(storage.name, storage.bytes, storage.first, storage.last) for storage in spans.storages.values()
+    return _with_eager(
+        deployed,
+        spans,
+        MemoryPlan(
+            peak_bytes=peaks,
+            peak_elements={policy: _peak(profile.elements) for policy, profile in profiles.items()},
+            peak_node={
+                policy: _peak_node(spans.nodes, profile.bytes, peaks[policy]) for policy, profile in profiles.items()
+            },
+            profile={policy: tuple(profile.bytes) for policy, profile in profiles.items()},
+            tensors=tuple(
+                TensorSpan(storage.name, storage.bytes, storage.first, storage.last)
+                for storage in spans.storages.values()
+            ),
+            variable_bytes=known_total(tensor.bytes for tensor in _variables(deployed)),
+            persistent_bytes=None,
+            exact=not unknown,
+            notes=notes,
         ),
-        variable_bytes=known_total(tensor.bytes for tensor in _variables(deployed)),
-        persistent_bytes=None,
-        exact=not unknown,
-        notes=notes,
+    )
+
+
+def _with_eager(graph: Graph, spans: Lifetimes, made: MemoryPlan) -> MemoryPlan:
+    if not graph.allocations:
+        return made
+    found = eager_peak(graph.allocations, [node.name for node in spans.nodes])
+    return made._replace(
+        peak_bytes={**made.peak_bytes, EAGER: found.bytes},
+        peak_elements={**made.peak_elements, EAGER: None},
+        peak_node={**made.peak_node, EAGER: found.node},
+        profile=made.profile if found.profile is None else {**made.profile, EAGER: found.profile},
+        notes=(*made.notes, WORKSPACE),
     )
 
 

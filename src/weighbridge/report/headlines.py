@@ -16,6 +16,7 @@ __all__ = ["POLICIES", "headlines", "lower_bound", "missing"]
 POLICIES = {
     "pair": "a node's own inputs and outputs",
     "live": "everything still to be read; residuals count, a shared input once",
+    "eager": "what PyTorch holds as the model is written; arguments until their call returns, auxiliary outputs too",
 }
 """What is alive while a node runs, by memory policy."""
 

@@ -1,0 +1,78 @@
+"""The policy ``eager``: what the framework that ran the model held, from its own record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
+
+from weighbridge.graph import Allocation
+
+__all__ = ["EAGER", "WORKSPACE", "EagerPeak", "eager_peak"]
+
+EAGER: Final = "eager"
+"""The name of the policy."""
+
+WORKSPACE: Final = (
+    "eager counts what PyTorch's operators return, on a processor under no_grad, in bytes and not in values; kernels may "
+    "take workspace above it while they run"
+)
+"""What a reader of the figure must know; docs/eager-memory.md measures it."""
+
+
+class EagerPeak(NamedTuple):
+    """The most that was held, the node whose call set it (None where no call did), and what was held around each node.
+
+    ``profile`` has for each node that runs the most that was held from its call to that of the next one, so that what is
+    fused into a node, or computed beforehand, is in its figure; None where the nodes are not in the order of the calls.
+    """
+
+    bytes: int
+    node: str | None
+    profile: tuple[int, ...] | None
+
+
+def eager_peak(allocations: Sequence[Allocation], nodes: Sequence[str]) -> EagerPeak:
+    """The peak of a record, which is not empty, and its profile over ``nodes``, the names of those that run, in order."""
+    alive = _alive(allocations)
+    peak = max(alive)
+    moment = alive.index(peak)
+    at = [one.node for one in allocations if one.first == moment and one.bytes]
+    return EagerPeak(peak, next(filter(None, at), None), _profile(alive, _starts(allocations, nodes)))
+
+
+def _alive(allocations: Iterable[Allocation]) -> list[int]:
+    """Bytes at each moment."""
+    change = [0] * (max(one.last for one in allocations) + 2)
+    for size, first, last, _ in allocations:
+        change[first] += size
+        change[last + 1] -= size
+    return list(accumulate(change))[:-1]
+
+
+def _starts(allocations: Iterable[Allocation], nodes: Sequence[str]) -> list[int] | None:
+    """The moment at which each node begins.  One that is a step of a call begins with the call, which comes after it."""
+    first: dict[str, int] = {}
+    for one in allocations:
+        first[one.node] = min(one.first, first.get(one.node, one.first))
+    starts = _from_the_back(nodes, first)
+    return starts if all(one <= other for one, other in pairwise(starts)) else None
+
+
+def _from_the_back(nodes: Sequence[str], first: Mapping[str, int]) -> list[int]:
+    starts: list[int] = []
+    start = max(first.values())
+    for node in reversed(nodes):
+        start = first.get(node, start)
+        starts.append(start)
+    return starts[::-1]
+
+
+def _profile(alive: list[int], starts: list[int] | None) -> tuple[int, ...] | None:
+    if starts is None:
+        return None
+    if not starts:
+        return ()
+    ends = [*starts[1:], len(alive)]
+    begins = [0, *starts[1:]]
+    return tuple(max(alive[begin : max(end, begin + 1)]) for begin, end in zip(begins, ends, strict=True))
