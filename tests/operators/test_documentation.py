@@ -15,10 +15,12 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Reviewed: each of these computes nothing.  A cast changes how a value is written; a lookup, a move or a view only where it
 # stands; constants and shapes are known before anything runs; sequences and text hold no arithmetic.
 FREE = {
-    *("reshape", "flatten", "squeeze", "unsqueeze"),
+    *("reshape", "flatten", "squeeze", "unsqueeze", "updated"),
     *("identity", "dropout"),
     *("cast", "cast_like", "bit_cast"),
     *("transpose", "concat", "split", "slice", "expand", "tile", "pad", "center_crop_pad"),
+    *("roll", "windows", "im2col", "as_strided", "diagonal", "diagonal_embed"),
+    *("complex", "real_part", "imaginary_part", "complex_to_real", "real_to_complex"),
     *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu", "pack_sequences", "unpack_sequences"),
     *("embedding", "gather", "gather_elements", "gather_nd", "tensor_scatter", "one_hot", "compress", "max_unpool"),
     *("shape", "size", "constant_of_shape", "eye_like"),

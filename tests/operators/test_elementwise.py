@@ -34,6 +34,7 @@ COMPARISONS = {
     "or": np.logical_or,
     "xor": np.logical_xor,
     "equal": np.equal,
+    "not_equal": np.not_equal,
     "greater": np.greater,
     "greater_or_equal": np.greater_equal,
     "less": np.less,

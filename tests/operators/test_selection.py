@@ -287,3 +287,32 @@ def test_sequences_carry_an_element_type_and_no_shape():
 def test_identities_pass_their_operand_on():
     assert call("identity", {}, x=(2,)).outputs == (typed((2,)),)
     assert call("dropout", {"outputs": ("y", "mask")}, x=(2,)).outputs == (typed((2,)), typed((2,), "bool"))
+
+
+def test_boxes_of_one_image_and_one_class_need_no_axes_for_them():
+    one = call("non_max_suppression", {}, boxes=(6, 4), scores=(6,))
+    same = call("non_max_suppression", {}, boxes=(1, 6, 4), scores=(1, 1, 6))
+    assert one.outputs == same.outputs
+    assert work_of("non_max_suppression", one) == work_of("non_max_suppression", same)
+
+
+@given(SHAPES)
+def test_fake_quantisation_goes_there_and_back(shape):
+    t = Tally()
+    for _ in np.ndindex(*shape):
+        value = t.add(t.add(t.div(3.0, 0.5), 0.4), 1)  # by the scale, rounded, the zero point
+        t.mul(t.sub(t.minimum(t.maximum(value, 0), 255), 1), 0.5)
+    found = call("fake_quantize", {"outputs": ("y", "mask")}, x=shape, scale=(), zero_point=())
+    assert found.outputs == (typed(shape), typed(shape, "bool"))
+    assert work_of("fake_quantize", found) == t.work
+
+
+def test_a_quantised_tensor_may_hold_its_scale_itself():
+    x = (4, 6)
+    for name in ("quantize", "dequantize"):
+        found = call(name, {}, x=x)
+        assert shape_of(found) == x
+        with_both = call(name, {}, x=x, scale=(), zero_point=typed((), "int8"))
+        assert work_of(name, found) == work_of(name, with_both)
+        with pytest.raises(GraphError, match="zero points"):
+            call(name, {}, x=x, zero_point=typed((), "int8"))

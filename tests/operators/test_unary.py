@@ -21,6 +21,8 @@ SPECIAL = {
     **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")},
     **{name: getattr(math, name) for name in ("asinh", "acosh", "atanh")},
 }
+# What ONNX does not have as one operator, and no processor as one instruction: a table or a series, counted as one.
+ONLY_OURS = ("exp2", "expm1", "log2", "log10", "log1p", "erfc", "erfinv", "log_gamma", "digamma", "bessel_i0")
 
 
 def softplus(t, x):
@@ -50,6 +52,21 @@ def sign(t, x):
 def shrink(t, x, bias=0.0, threshold=0.5):
     """Moved towards 0 by bias on either side of the threshold."""
     return t.select(x > threshold, x - bias, t.select(x < -threshold, t.add(x, bias), 0))
+
+
+def sinc(t, x):
+    angle = t.mul(math.pi, x)
+    return t.select(x == 0, 1, t.div(t.special(math.sin, angle), angle))
+
+
+def logit_inside(t, x):
+    x = t.minimum(t.maximum(x, 0.1), 0.9)
+    return t.special(math.log, t.div(x, t.sub(1, x)))
+
+
+def nan_to_number(t, x):
+    """Three questions, as the value may be none of the three."""
+    return t.select(math.isnan(x), 0, t.select(x == math.inf, 1e38, t.select(x == -math.inf, -1e38, x)))
 
 
 # name: (attributes of ours, operator and attributes of ONNX, the formula)
@@ -103,16 +120,29 @@ FORMULAS = [
     ("silu", {"alpha": 1.3}, None, {}, lambda t, x: t.mul(x, t.sigmoid(t.mul(1.3, x)))),
     ("gelu", {"approximate": "sigmoid"}, None, {}, lambda t, x: t.mul(x, t.sigmoid(t.mul(1.702, x)))),
     ("rsqrt", {}, None, {}, lambda t, x: t.div(1, t.special(math.sqrt, x))),
+    ("square", {}, None, {}, lambda t, x: t.mul(x, x)),
+    ("truncate", {}, None, {}, lambda t, x: t.sub(x, math.fmod(x, 1))),
+    ("fraction", {}, None, {}, lambda t, x: t.sub(x, t.sub(x, math.fmod(x, 1)))),
+    ("sinc", {}, None, {}, sinc),
+    ("logit", {}, None, {}, lambda t, x: t.special(math.log, t.div(x, t.sub(1, x)))),
+    ("logit", {"epsilon": 0.1}, None, {}, logit_inside),
+    ("log_sigmoid", {}, None, {}, lambda t, x: -softplus(t, -x)),
+    ("softplus", {"beta": 2.0}, None, {}, lambda t, x: t.mul(0.5, softplus(t, t.mul(2, x)))),
+    ("nan_to_number", {}, None, {}, nan_to_number),
+    ("conjugate", {}, None, {}, lambda t, x: complex(x, t.sub(0, 1.0))),
     ("shrink", {}, "Shrink", {"lambd": 0.5}, shrink),
     ("clip", {"low": 0, "high": 6}, None, {}, lambda t, x: t.minimum(t.maximum(x, 0), 6)),
     ("clip", {"low": 0}, None, {}, lambda t, x: t.maximum(x, 0)),
     ("clip", {}, None, {}, lambda t, x: x),
     *((name, {}, name.capitalize(), {}, lambda t, x, f=f: t.special(f, x)) for name, f in SPECIAL.items()),
+    *((name, {}, None, {}, lambda t, x: t.special(abs, x)) for name in ONLY_OURS),
 ]
 
 
 def points(name):
     """Values inside the function's domain; below zero first, where pieces cost most."""
+    if name in ("logit",):
+        return [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
     if name in ("log", "sqrt", "rsqrt"):
         return [0.3, 0.5, 0.9, 1.7, 2.5, 3.0]
     if name in ("asin", "acos", "atanh"):

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from tests.torch.examples_generators import GENERATORS
+from tests.torch.examples_reductions import REDUCTIONS
 from tests.torch.one_call import Example, example, given
 
 aten = torch.ops.aten
 
 
-def _added(x, function, *sizes):
-    """What a function makes of sizes alone, used."""
-    return function(*sizes) + x
-
-
-# Functions of one tensor and functions of two that take nothing else.
 _ALONE = (
     *(
         [
@@ -276,47 +272,6 @@ _BITS = (
         ]
     ),
 )
-_REDUCED = (
-    *(
-        [
-            "sum",
-            "mean",
-            "amax",
-            "amin",
-            "nansum",
-            "var",
-            "std",
-            "var_mean",
-            "std_mean",
-            "logsumexp",
-            "special_logsumexp",
-            "any",
-            "all",
-        ]
-    ),
-)
-_ALONG = (
-    *(
-        [
-            "prod",
-            "argmax",
-            "argmin",
-            "max",
-            "min",
-            "aminmax",
-            "cumsum",
-            "cumprod",
-            "cummax",
-            "cummin",
-            "logcumsumexp",
-            "median",
-            "sort",
-            "argsort",
-        ]
-    ),
-    *(["any", "all", "count_nonzero"]),
-)
-
 EXAMPLES: dict[str, Example] = {
     **{name: example(getattr(aten, name), ("b:a 2" if name in _BOOL_ONLY else "a 4")) for name in _ALONE},
     **{
@@ -385,76 +340,6 @@ EXAMPLES: dict[str, Example] = {
     "where alone": example(torch.where, "b:a b"),
     "masked_fill": example(lambda x, mask: x.masked_fill(mask, -1.0), "a b c", "b:b 1"),
     "masked_fill by a tensor": example(lambda x, mask, value: x.masked_fill(mask, value), "a b c", "b:b 1", ""),
-    **{f"{name} over axes": example(given(getattr(aten, name), [0, -1]), "a b c") for name in _REDUCED},
-    **{f"{name} kept": example(given(getattr(aten, name), [1], keepdim=True), "a b c") for name in _REDUCED},
-    **{f"{name} along an axis": example(given(getattr(aten, name), dim=1), "a b c") for name in _ALONG},
-    "max kept": example(lambda x: aten.max.dim(x, 1, True), "a b c"),
-    "the values of max": example(lambda x: aten.max.dim(x, -1)[0], "a b c"),
-    "the positions of max": example(lambda x: aten.max.dim(x, -1)[1], "a b c"),
-    "max of a number": example(lambda x: aten.max.dim(x, 0), ""),
-    "cummax of a number": example(lambda x: aten.cummax(x, 0), ""),
-    "argmax kept": example(lambda x: aten.argmax(x, 1, True), "a b c"),
-    "frobenius_norm": example(lambda x: aten.frobenius_norm(x, [0, 1]), "a b c"),
-    **{f"norm of order {p}": example(lambda x, p=p: torch.norm(x, p, 1), "a b c") for p in (0, 1, 2, 3.5, torch.inf)},
-    **{
-        f"vector norm of order {p}": example(lambda x, p=p: torch.linalg.vector_norm(x, p, (0, 1)), "a b c")
-        for p in (0, 1, 2, 3, -torch.inf)
-    },
-    "topk": example(lambda x: torch.topk(x, 2, 0), "a b"),
-    "kthvalue": example(lambda x: torch.kthvalue(x, 2, 1, keepdim=True), "a b"),
-    "the median along": example(lambda x: torch.median(x, 0)[0], "a b"),
-    "_unique": example(lambda x: aten._unique(x, True, True), "i:a b"),
-    "_unique2": example(lambda x: aten._unique2(x, True, True, True), "i:a b"),
-    "unique values": example(torch.unique, "i:a b"),
-    "unique_dim": example(lambda x: torch.unique(x, dim=1, return_inverse=True), "i:a b"),
-    "unique_consecutive": example(lambda x: torch.unique_consecutive(x, return_counts=True), "i:a b"),
-    "bincount": example(torch.bincount, "i:a"),
-    "bincount of weights": example(torch.bincount, "i:a", "a"),
-    "bucketize": example(torch.bucketize, "a b", "c"),
-    "searchsorted": example(torch.searchsorted, "a c", "a d"),
-    "isin": example(torch.isin, "i:a b", "i:c"),
-    "isin not": example(lambda x, y: torch.isin(x, y, invert=True), "i:a b", "i:c"),
-    "isin of a number": example(lambda x: torch.isin(x, 1), "i:a b"),
-    "isin for a number": example(lambda x: torch.isin(1, x), "i:a b"),
-    "histc of 7": example(lambda x: torch.histc(x, 7), "a b"),
-    **{
-        f"{name} from sizes": example(given(_added, getattr(torch, name), 2, 3), "")
-        for name in ("zeros", "ones", "empty", "rand", "randn")
-    },
-    "full": example(lambda x: torch.full((2, 3), 7.0) + x, ""),
-    "full_like": example(lambda x: torch.full_like(x, 7.0), "a b"),
-    "empty_strided": example(lambda x: torch.empty_strided((2, 3), (3, 1)) + x, ""),
-    "empty_permuted": example(lambda x: torch.empty_permuted((2, 3), (1, 0)) + x, ""),
-    "scalar_tensor": example(lambda x: torch.scalar_tensor(3.0) + x, "a"),
-    **{name: example(lambda x, f=name: getattr(x, f)((2, 3)), "a") for name in ("new_zeros", "new_ones", "new_empty")},
-    "new_full": example(lambda x: x.new_full((2, 3), 1.0), "a"),
-    "new_empty_strided": example(lambda x: x.new_empty_strided((2, 3), (3, 1)), "a"),
-    "tril_indices": example(lambda x: torch.tril_indices(3, 4) + x, "i:"),
-    "triu_indices": example(lambda x: torch.triu_indices(3, 4) + x, "i:"),
-    "fill": example(lambda x: x.fill_(3.0), "a b"),
-    "fill by a tensor": example(lambda x, y: x.fill_(y), "a b", ""),
-    "fill by an integer": example(lambda x, y: x.fill_(y), "a b", "i:"),
-    "arange": example(lambda x: torch.arange(5) + x, "5"),
-    "arange by steps": example(lambda x: torch.arange(1, 2.1, 0.25) + x, ""),
-    "range": example(lambda x: aten.range(0, 4, 1) + x, ""),
-    "linspace": example(lambda x: torch.linspace(0, 1, 5) + x, ""),
-    "logspace": example(lambda x: torch.logspace(0, 1, 5) + x, ""),
-    "eye": example(lambda x: torch.eye(3) + x, ""),
-    "eye of a rectangle": example(lambda x: torch.eye(3, 5) + x, ""),
-    **{
-        f"{name}_window": example(given(_added, getattr(torch, f"{name}_window"), 6), "")
-        for name in ("hann", "hamming", "blackman")
-    },
-    "randint": example(lambda x: torch.randint(0, 9, (2, 3)) + x, ""),
-    "randint_like": example(lambda x: torch.randint_like(x, 9), "a b"),
-    "randperm": example(lambda x: torch.randperm(5) + x, ""),
-    "normal of numbers": example(lambda x: torch.normal(0.0, 1.0, (2, 3)) + x, ""),
-    "normal of tensors": example(torch.normal, "a b", "a b"),
-    "normal of a mean": example(lambda x: torch.normal(x, 2.0), "a b"),
-    "normal of a deviation": example(lambda x: torch.normal(2.0, x), "a b"),
-    "bernoulli of a probability": example(lambda x: torch.bernoulli(x, 0.3), "a b"),
-    "bernoulli in place": example(lambda x: x.bernoulli_(0.3), "a b"),
-    "bernoulli by a tensor": example(lambda x, p: x.bernoulli_(p), "a b", "b"),
-    "multinomial": example(lambda x: torch.multinomial(x, 2), "a b"),
-    "multinomial of a row": example(lambda x: torch.multinomial(x, 2), "b"),
+    **REDUCTIONS,
+    **GENERATORS,
 }

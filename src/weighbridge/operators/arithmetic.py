@@ -14,7 +14,7 @@ from weighbridge.graph import TensorType
 from .record import Call, Work
 from .rules import in_words
 
-__all__ = ["PRODUCT", "QUOTIENT", "complex_operands", "is_complex", "real_or_complex"]
+__all__ = ["PRODUCT", "QUOTIENT", "complex_operands", "is_complex", "real_or_complex", "real_parts"]
 
 PRODUCT: Final = Work(add=2, mul=4)
 QUOTIENT: Final = Work(add=3, mul=6, div=2)
@@ -23,6 +23,14 @@ QUOTIENT: Final = Work(add=3, mul=6, div=2)
 
 def is_complex(kind: TensorType) -> bool:
     return kind.dtype.kind == "complex"
+
+
+def real_parts(*kinds: TensorType) -> int:
+    """How many real numbers are in a number computed from such: 2 if one of them is complex.
+
+    A product of two numbers has the product of their parts in real ones, so that of two complex ones has 4.
+    """
+    return 2 if any(map(is_complex, kinds)) else 1
 
 
 def complex_operands(call: Call) -> int:

@@ -28,6 +28,7 @@ from .sequences import SEQUENCE_OPERATORS
 from .spectral import SPECTRAL_OPERATORS
 from .unary import UNARY_OPERATORS
 from .views import VIEW_OPERATORS
+from .windows import WINDOW_OPERATORS
 
 __all__ = ["OPERATORS"]
 
@@ -46,6 +47,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         GEOMETRY_OPERATORS,
         VIEW_OPERATORS,
         MOVE_OPERATORS,
+        WINDOW_OPERATORS,
         REDUCTION_OPERATORS,
         NORMALISATION_OPERATORS,
         QUANTISATION_OPERATORS,
