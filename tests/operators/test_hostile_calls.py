@@ -57,6 +57,7 @@ RIGHT = {
     "global_lp_pool": ({}, {"x": (1, 4, 8, 8)}),
     "adaptive_max_pool": ({"output_size": (2, 3)}, {"x": (1, 4, 8, 8)}),
     "adaptive_average_pool": ({"output_size": (2, 3)}, {"x": (1, 4, 8, 8)}),
+    "fractional_max_pool": ({"kernel": 2, "output_size": (3, 4)}, {"x": (1, 4, 8, 8), "samples": (1, 4, 2)}),
     "max_unpool": ({"kernel": 2, "stride": 2}, {"x": (1, 4, 8, 8), "indices": (1, 4, 8, 8)}),
 }
 

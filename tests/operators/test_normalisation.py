@@ -249,3 +249,40 @@ def test_mean_variance_norm(shape, data):
 
 def test_quantised_values_keep_their_type():
     assert call("softmax", {}, x=typed((2, 3), "int8")).outputs[0].dtype.name == "int8"
+
+
+def test_batch_norm_in_training_by_the_batch_alone():
+    """Without running statistics none are moved; at inference there must be some."""
+    shape, t = (3, 2, 4), Tally()
+    for channel in range(2):
+        normalised(t, [float(x) for x in numbers(shape)[:, channel].ravel()])
+    found = call("batch_norm", {"training": True, "outputs": ("y", "batch_mean", "inverse_deviation")}, x=shape)
+    assert [output.shape for output in found.outputs] == [shape, (2,), (2,)]
+    assert work_of("batch_norm", found) == t.work
+    with pytest.raises(GraphError, match="running mean"):
+        call("batch_norm", {}, x=shape, mean=(2,))
+    with pytest.raises(GraphError, match="outputs"):
+        call("batch_norm", {"outputs": ("y", "batch_mean")}, x=shape, mean=(2,), variance=(2,))
+
+
+@given(SIZES, SIZES, SIZES)
+def test_instance_norm_may_move_running_statistics(images, channels, space):
+    """Every image moves them on its own, and what is kept is the mean over the images."""
+    t = Tally()
+    for _ in range(images * channels):
+        normalised(t, [float(x) for x in range(space)])
+    for _ in range(2 * channels):
+        moved = [t.add(t.mul(0.5, 0.9), t.mul(1.5, 0.1)) for _ in range(images)]
+        whole = moved[0]
+        for one in moved[1:]:
+            whole = t.add(whole, one)
+        t.div(whole, images)
+    found = call("instance_norm", {}, x=(images, channels, space), mean=(channels,), variance=(channels,))
+    assert work_of("instance_norm", found) == t.work
+
+
+def test_statistics_of_rows_are_results_where_they_are_asked_for():
+    group = call("group_norm", {"groups": 3, "outputs": ("y", "mean", "inverse_deviation")}, x=(2, 6, 4, 4))
+    assert [output.shape for output in group.outputs] == [(2, 6, 4, 4), (2, 3), (2, 3)]
+    root = call("rms_norm", {"axis": -2, "outputs": ("y", "inverse_root")}, x=(2, 6, 4, 4))
+    assert [output.shape for output in root.outputs] == [(2, 6, 4, 4), (2, 6, 1, 1)]

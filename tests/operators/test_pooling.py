@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -271,3 +272,32 @@ def test_a_ceil_window_that_would_start_behind_the_input_does_not_count():
 def test_a_contradiction_is_an_error(operator, attributes, x):
     with pytest.raises(GraphError):
         work_of(operator, call(operator, attributes, x=x))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(0, 3)), min_size=2, max_size=3),
+    st.integers(1, 3),
+)
+def test_a_fractional_pool_compares_within_its_windows(axes, channels):
+    kernel, output = tuple(k for k, _, _ in axes), tuple(o for _, o, _ in axes)
+    sizes = tuple(o + k - 1 + more for k, o, more in axes)
+    t, x = Tally(), np.arange(math.prod(sizes)).reshape(sizes)
+    for _ in range(channels):
+        for start in np.ndindex(*output):
+            window = x[tuple(slice(s, s + k) for s, k in zip(start, kernel, strict=True))].ravel()
+            largest = window[0]
+            for value in window[1:]:
+                largest = t.maximum(largest, value)
+    attributes = {"kernel": kernel, "output_size": output, "outputs": ("y", "indices")}
+    samples = (1, channels, len(axes))
+    found = call("fractional_max_pool", attributes, x=(1, channels, *sizes), samples=samples)
+    assert [one.shape for one in found.outputs] == [(1, channels, *output)] * 2
+    assert work_of("fractional_max_pool", found) == t.work
+    with pytest.raises(GraphError, match="do not fit"):
+        call(
+            "fractional_max_pool",
+            {**attributes, "output_size": sizes[:1] + output[1:], "kernel": tuple(k + 1 for k in kernel)},
+            x=(1, channels, *sizes),
+            samples=samples,
+        )

@@ -229,3 +229,43 @@ def test_center_crop_pad(shape, data):
     wanted = data.draw(st.lists(SIZES, min_size=len(axes), max_size=len(axes)))
     executed = run("CenterCropPad", [zeros(shape), np.array(wanted)], axes=axes)[0]
     assert shape_of(call("center_crop_pad", {"shape": tuple(wanted), "axes": tuple(axes)}, x=shape)) == executed.shape
+
+
+@pytest.mark.parametrize(("old", "new", "taps"), [(8, 12, 6), (12, 8, 10), (9, 3, 18)])
+def test_lanczos_reaches_three_elements_of_the_larger_image(old, new, taps):
+    """Pillow's support: 3 to either side, stretched by the factor that the image shrinks by."""
+    t = Tally()
+    for _ in range(2 * new):
+        value = t.mul(0.5, 1.0)
+        for _ in range(taps - 1):
+            value = t.add(value, t.mul(0.5, 1.0))
+    found = call("resize", {"sizes": (2, new), "mode": "lanczos", "antialias": True}, x=(2, old))
+    assert work_of("resize", found) == t.work
+
+
+def test_regions_may_say_their_image_themselves():
+    attributes = {"size": (3, 2), "samples": 2}
+    apart = call("roi_align", attributes, x=(2, 12, 8, 8), regions=(5, 4), batches=(5,))
+    together = call("roi_align", attributes, x=(2, 12, 8, 8), regions=(5, 5))
+    assert shape_of(apart) == shape_of(together) == (5, 12, 3, 2)
+    assert work_of("roi_align", apart) == work_of("roi_align", together)
+    for wrong in ({"regions": (5, 4)}, {"regions": (5, 5), "batches": (5,)}):
+        with pytest.raises(GraphError, match="regions"):
+            call("roi_align", attributes, x=(2, 12, 8, 8), **wrong)
+
+
+def test_a_position_sensitive_region_has_channels_for_every_cell():
+    """Cell (i, j) of result channel c is sampled from channel (c x rows + i) x columns + j alone."""
+    rows, columns, channels = 3, 2, 2
+    read = {(c * rows + i) * columns + j for c in range(channels) for i in range(rows) for j in range(columns)}
+    x = (1, len(read), 8, 8)
+    attributes = {"size": (rows, columns), "samples": 2, "position_sensitive": True, "outputs": ("y", "map")}
+    found = call("roi_align", attributes, x=x, regions=(5, 5))
+    assert [output.shape for output in found.outputs] == [(5, channels, rows, columns)] * 2
+    plain = call("roi_align", {"size": (rows, columns), "samples": 2}, x=(1, channels, 8, 8), regions=(5, 5))
+    assert work_of("roi_align", found) == work_of("roi_align", plain)
+    pooled = call("position_sensitive_roi_pool", {"size": (rows, columns)}, x=x, regions=(5, 5))
+    assert shape_of(pooled) == (5, channels, rows, columns)
+    assert work_of("position_sensitive_roi_pool", pooled) is None
+    with pytest.raises(GraphError, match="cells"):
+        call("position_sensitive_roi_pool", {"size": (5, 2)}, x=x, regions=(5, 5))
