@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .arithmetic import real_parts
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, result_dtype
 from .record import Call, Kind, Loops, Op, Work
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
@@ -133,12 +134,17 @@ def _infer_transposed(call: Call) -> tuple[TensorType, ...]:
     return _result(call, _transposed_geometry(call))
 
 
+def _parts(call: Call) -> int:
+    """Products of real numbers in one of a value of x and a weight: 4 if both are complex."""
+    return real_parts(call.x) * real_parts(call.w)
+
+
 def _loops(call: Call) -> tuple[Loops, ...]:
     """Padded taps count: every output value is a full sum of c_i/groups x taps products."""
     geometry = _geometry(call)
     groups, k = geometry.groups, geometry.c_i // geometry.groups * prod(geometry.taps)
     n = geometry.frame.maps * prod(geometry.output)
-    return (Loops(geometry.c_o // groups, n, k, groups, im2col_elements=groups * k * n),)
+    return (Loops(geometry.c_o // groups, n, k, groups * _parts(call), im2col_elements=groups * k * n),)
 
 
 def _transposed_loops(call: Call) -> tuple[Loops, ...]:
@@ -146,7 +152,7 @@ def _transposed_loops(call: Call) -> tuple[Loops, ...]:
     geometry = _transposed_geometry(call)
     groups, n = geometry.groups, geometry.frame.maps * prod(geometry.frame.sizes)
     m = geometry.c_o // groups * prod(geometry.taps)
-    return (Loops(m, n, geometry.c_i // groups, groups, im2col_elements=groups * m * n),)
+    return (Loops(m, n, geometry.c_i // groups, groups * _parts(call), im2col_elements=groups * m * n),)
 
 
 def _infer_deformable(call: Call) -> tuple[TensorType, ...]:

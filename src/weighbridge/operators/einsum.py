@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
+from .arithmetic import real_parts
 from .record import REQUIRED, Call, Kind, Loops, Op, Work
 
 __all__ = ["EINSUM_OPERATORS"]
@@ -103,17 +104,21 @@ def _infer(call: Call) -> tuple[TensorType, ...]:
 
 def _loops(call: Call) -> tuple[Loops, ...]:
     """Each pair of operands is one contraction over all of their labels; a lone operand is summed and transposed, no product."""
-    pairs = _pairs(_parse(call))
+    pairs, xs = _pairs(_parse(call)), call.all("xs")
     many = len(pairs) > 1
-    return tuple(_pair_loops(*pair, f"step {index}" if many else "") for index, pair in enumerate(pairs, 1))
+    return tuple(
+        _pair_loops(*pair, real_parts(*xs[:index]) * real_parts(xs[index]), f"step {index}" if many else "")
+        for index, pair in enumerate(pairs, 1)
+    )
 
 
-def _pair_loops(first: _Sizes, second: _Sizes, kept: frozenset[str], label: str) -> Loops:
+def _pair_loops(first: _Sizes, second: _Sizes, kept: frozenset[str], parts: int, label: str) -> Loops:
+    """A contraction of two operands, with so many real products in a product of their numbers."""
     sizes = _together(first, second)
     m = prod(size for name, size in sizes.items() if name in kept and name not in second)
     n = prod(size for name, size in sizes.items() if name in kept and name not in first)
     groups = prod(size for name, size in sizes.items() if name in kept and name in first and name in second)
-    return Loops(m, n, prod(size for name, size in sizes.items() if name not in kept), groups, label)
+    return Loops(m, n, prod(size for name, size in sizes.items() if name not in kept), groups * parts, label)
 
 
 def _work(call: Call) -> Work:
@@ -121,7 +126,8 @@ def _work(call: Call) -> Work:
     equation = _parse(call)
     if len(equation.operands) > 1:
         return Work()
-    return Work(add=max(prod(equation.sizes.values()) - call.outputs[0].elements, 0))
+    added = max(prod(equation.sizes.values()) - call.outputs[0].elements, 0)
+    return Work(add=added * real_parts(call.outputs[0]))
 
 
 EINSUM_OPERATORS: Final = (

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
+from .arithmetic import real_parts
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, result_dtype
 from .record import Call, Kind, Loops, Op, Work
 from .rules import dtype_of, number
@@ -73,9 +74,14 @@ def _result(call: Call, product: _Product) -> tuple[TensorType, ...]:
     return (TensorType(product.output, result_dtype(call)),)
 
 
-def _loops(product: _Product) -> tuple[Loops, ...]:
+def _parts(call: Call) -> int:
+    """Products of real numbers in one of a value of x and a weight: 4 if both are complex."""
+    return real_parts(call.x) * real_parts(call.w)
+
+
+def _loops(call: Call, product: _Product) -> tuple[Loops, ...]:
     """Features (columns of w) are m and rows of x are n, as for a convolution of one tap."""
-    return (Loops(product.columns, product.rows, product.k, product.batch),)
+    return (Loops(product.columns, product.rows, product.k, product.batch * _parts(call)),)
 
 
 def _infer_linear(call: Call) -> tuple[TensorType, ...]:
@@ -84,7 +90,7 @@ def _infer_linear(call: Call) -> tuple[TensorType, ...]:
 
 def _linear_loops(call: Call) -> tuple[Loops, ...]:
     """Each value of the result is a sum of as many products as x has features."""
-    return _loops(_linear_product(call))
+    return _loops(call, _linear_product(call))
 
 
 def _infer_matmul(call: Call) -> tuple[TensorType, ...]:
@@ -93,7 +99,7 @@ def _infer_matmul(call: Call) -> tuple[TensorType, ...]:
 
 def _matmul_loops(call: Call) -> tuple[Loops, ...]:
     """Each value of the result is a sum of as many products as a row of x has values."""
-    return _loops(_matmul_product(call))
+    return _loops(call, _matmul_product(call))
 
 
 def _product_work(call: Call) -> Work:
@@ -102,6 +108,7 @@ def _product_work(call: Call) -> Work:
     """
     scaled = call.outputs[0].elements if number(call, "alpha") != 1 else 0
     scaled += call.b.elements if call.has("b") and number(call, "beta") != 1 else 0
+    scaled *= real_parts(call.outputs[0])
     work = contraction_work(call)
     return work._replace(mul=work.mul + scaled) if scaled else work
 
@@ -140,12 +147,12 @@ def _infer_grouped(call: Call) -> tuple[TensorType, ...]:
 def _grouped_loops(call: Call) -> tuple[Loops, ...]:
     """Every row (column, place on the inner axis) meets the matrix of its group alone, however long the groups are."""
     product = _grouped(call)
-    return (Loops(product.m, product.n, product.k),)
+    return (Loops(product.m, product.n, product.k, _parts(call)),)
 
 
 def _bias_work(call: Call) -> Work:
     """One addition an output value where there is a bias."""
-    return Work(add=call.outputs[0].elements if call.has("b") else 0)
+    return Work(add=call.outputs[0].elements * real_parts(call.outputs[0]) if call.has("b") else 0)
 
 
 def _bilinear(call: Call) -> tuple[int, int, int, int]:
@@ -165,7 +172,8 @@ def _infer_bilinear(call: Call) -> tuple[TensorType, ...]:
 def _bilinear_loops(call: Call) -> tuple[Loops, ...]:
     """All of w by x; then for every row and output feature as many products with z as z has features."""
     rows, i, j, o = _bilinear(call)
-    return Loops(o * j, rows, i, label="first"), Loops(o, 1, j, groups=rows, label="second")
+    first, second = _parts(call), real_parts(call.x, call.w) * real_parts(call.z)
+    return Loops(o * j, rows, i, first, "first"), Loops(o, 1, j, rows * second, "second")
 
 
 LINEAR_OPERATORS: Final = (

@@ -21,6 +21,7 @@ from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute
 
+from .arithmetic import real_parts
 from .quantisation import dynamic_quantisation
 from .record import Call, Work
 from .rules import dtype_of
@@ -60,5 +61,5 @@ def _quantisation_work(call: Call) -> Work:
 
 def contraction_work(call: Call) -> Work:
     """One addition an output value where there is a bias, and what quantised operands need."""
-    work = _quantisation_work(call)
-    return work._replace(add=work.add + call.outputs[0].elements) if call.has("b") else work
+    work, added = _quantisation_work(call), call.outputs[0].elements * real_parts(call.outputs[0])
+    return work._replace(add=work.add + added) if call.has("b") else work
