@@ -1,7 +1,8 @@
 """Runs the commands that the documentation shows and writes their true output below them.
 
 A fenced block marked ``console`` holds commands, each after ``$ ``, and what they print.  Each page's commands run in one
-empty folder that holds the files of docs/examples.  Pages that are made from the code are made anew.  With ``--check``
+empty folder that holds the files of docs/examples.  Blocks marked ``console torch`` are those that need PyTorch and torchvision:
+they are run where these are installed, and stay as they are elsewhere.  Pages that are made from the code are made anew.  With ``--check``
 nothing is written; the exit code says whether the pages are up to date.
 """
 
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +33,8 @@ GENERATED: Mapping[Path, Callable[[], str]] = {
 """Pages that are made from the code, and what makes them."""
 PAGES = tuple(dict.fromkeys((ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GENERATED)))
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+_TORCH_BLOCK = re.compile(r"(?<=^```console torch\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+HAS_TORCH = find_spec("torch") is not None and find_spec("torchvision") is not None
 _LOOKS = re.compile(r"[\s\u2500-\u259f]+")
 
 
@@ -39,12 +43,15 @@ def refreshed(page: Path) -> str:
     if page in GENERATED:
         return GENERATED[page]()
     text = page.read_text(encoding="utf-8")
-    if not _BLOCK.search(text):
+    blocks = [pattern for pattern in (_BLOCK, *([_TORCH_BLOCK] if HAS_TORCH else ())) if pattern.search(text)]
+    if not blocks:
         return text
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "docs" / "examples", folder, dirs_exist_ok=True)
-        return _BLOCK.sub(lambda block: _run_all(block[0], folder), text)
+        for pattern in blocks:
+            text = pattern.sub(lambda block: _run_all(block[0], folder), text)
+        return text
 
 
 def words(text: str) -> list[str]:

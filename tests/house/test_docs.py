@@ -28,7 +28,9 @@ def test_a_page_shows_what_the_commands_print(page: Path) -> None:
     assert words(page.read_text(encoding="utf-8")) == words(refreshed(page))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```pycon\n" in page.read_text(encoding="utf-8")], ids=name_of
+)
 def test_python_sessions_are_true(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(DOCS / "examples")
     blocks = re.findall(r"^```pycon\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
