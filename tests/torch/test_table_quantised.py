@@ -111,3 +111,21 @@ def test_a_statically_quantised_network_has_the_macs_of_the_float_one(engine):
     assert [node.operator for node in conv.fused] == ["relu"]
     assert graph.tensors[dict(conv.operands)["w"]].dtype.name == "int8"
     assert deploy(graph).tensors[conv.outputs[0]].dtype.name == "uint8"
+
+
+@pytest.mark.parametrize(
+    "name", ["Int8WeightOnlyConfig", "Int8DynamicActivationInt8WeightConfig", "Float8WeightOnlyConfig"]
+)
+def test_weights_of_torchao_count_as_they_are_stored(name):
+    """A weight is a tensor that wraps its values, scales and zero points."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torchao = pytest.importorskip("torchao.quantization")
+        model = nn.Sequential(nn.Linear(64, 32))
+        torchao.quantize_(model, getattr(torchao, name)())
+        graph = load_torch(model, (torch.randn(4, 64),))
+    found = facts(graph)
+    assert not [node for node in graph.nodes if node.operator == UNKNOWN]
+    assert (found.macs, found.weights, found.parameters) == (4 * 64 * 32, 64 * 32, 64 * 32 + 32)
+    assert found.weight_bytes == 64 * 32
+    assert not any("not used" in note for note in graph.notes)

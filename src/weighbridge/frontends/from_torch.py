@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from weighbridge.errors import BadModel, NeedsShape
 from weighbridge.frontends.aten_call import AtenCall, Program
@@ -112,7 +113,22 @@ def _declare(recorder: Recorder, model: nn.Module) -> None:
     for named, role in ((model.named_parameters, Role.PARAMETER), (model.named_buffers, Role.BUFFER)):
         for path, tensor in named(remove_duplicate=False):
             if not is_lazy(tensor):
-                recorder.declare(tensor, path, role)
+                for part, one, its_role in _as_stored(path, tensor, role):
+                    recorder.declare(one, part, its_role)
+
+
+def _as_stored(path: str, tensor: torch.Tensor, role: Role) -> Iterator[tuple[str, torch.Tensor, Role]]:
+    """A tensor that wraps others (torchao's quantised weights) as these: its values, and scales and zero points as buffers.
+
+    Where the first of them has not a value for each of its own, as two share a byte, it stays what it says it is.
+    """
+    names = tensor.__tensor_flatten__()[0] if is_traceable_wrapper_subclass(tensor) else ()
+    parts = [(name, getattr(tensor, name)) for name in names]
+    if not parts or parts[0][1].numel() != tensor.numel():
+        yield path, tensor, role
+        return
+    for place, (name, one) in enumerate(parts):
+        yield (path, one, role) if place == 0 else (f"{path}.{name}", one, Role.BUFFER)
 
 
 def _initialise_unseen(recorder: Recorder, model: nn.Module) -> None:
