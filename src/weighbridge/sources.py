@@ -129,10 +129,12 @@ def _named_model(source: str, given: Given, tell: Callable[[str], None]) -> Load
 def _path(source: object) -> str:
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     if not isinstance(path, str):
-        hint = "give the path of a file, the name of a textbook network, or a torch.nn.Module"
+        hint = "give the path of a file, the name of a model, or a torch.nn.Module"
         if isinstance(source, type):
             hint = f"call it to make one: {source.__name__}()"
-        raise BadSpec(f"a source is a path or a name, not a {type(source).__name__}", hint=hint)
+        elif type(source).__name__ == "ExportedProgram":
+            hint = "give its module(), or the file that torch.export.save makes of it"
+        raise BadSpec(f"a source is a path or a name, or a PyTorch module, not a {type(source).__name__}", hint=hint)
     if USER_FILE.fullmatch(path):
         what = "a Python file is imported by the command line alone, as importing it runs it"
         raise BadSpec(what, where=path, hint="import it yourself and pass the module")

@@ -147,6 +147,16 @@ def test_inputs_that_forward_needs(given: dict[str, Any], words: tuple[str, ...]
     assert all(word in str(caught.value) for word in words)
 
 
+def test_forward_that_takes_whatever_it_gets_is_asked_about() -> None:
+    class Product(nn.Module):
+        def forward(self, *factors: torch.Tensor, **options: Any) -> torch.Tensor:
+            return factors[0] @ factors[1]
+
+    with pytest.raises(NeedsShape, match=r"forward takes \(\*factors, \*\*options\); --input 1x3x224x224"):
+        weighbridge.weigh(Product())
+    assert weighbridge.weigh(Product(), inputs=[(2, 3), (3, 4)]).facts.macs == 24
+
+
 def test_wrong_shapes_name_the_module_and_what_it_saw() -> None:
     model = nn.Sequential(nn.Linear(8, 4), nn.Sequential(nn.ReLU(), nn.Linear(5, 2)))
     with pytest.raises(BadModel) as caught:

@@ -125,7 +125,10 @@ def needs_inputs(forward: Callable[..., object], where: str) -> NeedsShape | Non
     takes_any = bool(parameters) and all(one.kind in several for one in parameters.values())
     if not needed and not takes_any:
         return None
-    takes = [name if one.default is empty else f"{name}=" for name, one in parameters.items()][:_MOST_SHOWN]
+    marks: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    takes = [
+        f"{marks.get(one.kind, '')}{name}{'' if one.default is empty else '='}" for name, one in parameters.items()
+    ][:_MOST_SHOWN]
     shown = ", ".join(takes) + (", …" if len(parameters) > _MOST_SHOWN else "")
     what = f"the shapes of the inputs are not given: forward takes ({shown})" + (
         f" and needs {', '.join(needed)}" if needed and len(needed) < len(parameters) else ""
