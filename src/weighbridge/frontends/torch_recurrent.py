@@ -87,9 +87,13 @@ def _by_kernels(storages: Storages, mode: TorchDispatchMode, call: _Call) -> tup
     outputs: list[Any] = [None] * call.directions
     for layer in range(call.layers):
         for direction in range(call.directions):
-            state = states[layer * call.directions + direction]
+            place = layer * call.directions + direction
+            state = states[place]
+            with mode:  # in the place of biases, as large as the weights
+                zeros = [] if call.has_biases else [torch.zeros_like(one) for one in _pair(call, place)]
             made = values.new_empty((*values.shape[:2], state.shape[1])), *map(torch.empty_like, (state, state))
             storages.note(made)
+            del zeros
             outputs[direction], state, cell = made
             last_states.append(state)
             last_cells.append(cell)
@@ -100,6 +104,11 @@ def _by_kernels(storages: Storages, mode: TorchDispatchMode, call: _Call) -> tup
     with mode:
         stacked = torch.stack(last_states), torch.stack(last_cells)
         return values.transpose(0, 1) if call.batch_first else values, *stacked
+
+
+def _pair(call: _Call, place: int) -> list[Tensor]:
+    """The weights of one direction of one layer without biases, the hidden ones first."""
+    return call.parameters[2 * place : 2 * place + 2][::-1]
 
 
 def _recurrent(
