@@ -95,12 +95,9 @@ class Counted(NamedTuple):
 
 
 def _weighbridge(model: nn.Module, x: torch.Tensor) -> Counted:
-    from weighbridge.counts import count
-    from weighbridge.frontends.from_torch import load_torch
-    from weighbridge.passes import deploy
+    import weighbridge
 
-    graph = load_torch(model, (x,))
-    facts = count(graph, deploy(graph))
+    facts = weighbridge.weigh(model, inputs=x).facts
     if not facts.exact:
         raise ValueError(f"not exact: {facts.uncounted[:3]}")
     return Counted(facts.macs, facts.parameters)
@@ -173,22 +170,53 @@ def measured(network: Network, counter: Callable[[nn.Module, torch.Tensor], Coun
             return Counted(None)
 
 
-def table(results: Mapping[str, Mapping[str, Counted]], part: Callable[[Counted], int | None]) -> str:
-    """A Markdown table: networks down, counters across; what differs from weighbridge carries its ratio."""
-    lines = [f"| network | {' | '.join(COUNTERS)} |", f"|---|{'---:|' * len(COUNTERS)}"]
+def left_behind(counter: Callable[[nn.Module, torch.Tensor], Counted]) -> str:
+    """What a counter has changed about a model in training after it is done with it."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.Sequential(nn.BatchNorm2d(8), nn.SiLU()), nn.Flatten(), nn.Linear(288, 2)
+    )
+    modules, keys, statistics = list(model.modules()), set(model.state_dict()), model[1][0].running_mean.clone()
+    usual = [set(vars(module)) for module in modules]
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counter(model.train(), torch.ones(2, 3, 8, 8))
+    added = sorted(set(model.state_dict()) - keys)
+    attributes = sorted(set().union(*(set(vars(one)) - names for one, names in zip(modules, usual, strict=True))))
+    found = {
+        "entries in state_dict": ", ".join(added),
+        "forward hooks": sum(len(one._forward_hooks) + len(one._forward_pre_hooks) for one in modules),  # noqa: SLF001
+        "modules in eval mode": sum(not one.training for one in modules),
+        "changed running statistics": not torch.equal(statistics, model[1][0].running_mean),
+        "attributes": ", ".join(attributes),
+    }
+    return "; ".join(f"{what}: {value}" for what, value in found.items() if value) or "nothing"
+
+
+def shares(results: Mapping[str, Mapping[str, Counted]]) -> str:
+    """A Markdown table: networks down, counters across; every counter's MACs as a share of weighbridge's."""
+    others = [counter for counter in COUNTERS if counter != "weighbridge"]
+    lines = [f"| network | weighbridge | {' | '.join(others)} |", f"|---|{'---:|' * len(COUNTERS)}"]
     for name, found in results.items():
-        ours = part(found["weighbridge"])
-        cells = [_cell(part(found[counter]), ours) for counter in COUNTERS]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        ours = found["weighbridge"].macs or 0
+        cells = [_share(found[counter].macs, ours) for counter in others]
+        lines.append(f"| {name} | {ours:,} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: int | None, ours: int | None) -> str:
+def _share(value: int | None, ours: int) -> str:
+    """``=`` where nothing differs, so that a small difference is not rounded away."""
     if value is None:
-        return "–"
-    if value == ours or not ours:
-        return f"{value:,}"
-    return f"{value:,} ({value / ours:.1%})"
+        return "fails"
+    return "=" if value == ours else "0" if not value else f"{value / ours:.2%}"
+
+
+def table(results: Mapping[str, Mapping[str, Counted]], part: Callable[[Counted], int | None]) -> str:
+    """A Markdown table of exact figures: networks down, counters across."""
+    lines = [f"| network | {' | '.join(COUNTERS)} |", f"|---|{'---:|' * len(COUNTERS)}"]
+    for name, found in results.items():
+        cells = ["–" if (value := part(found[counter])) is None else f"{value:,}" for counter in COUNTERS]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments: list[str]) -> int:
@@ -200,10 +228,16 @@ def main(arguments: list[str]) -> int:
         name: {label: measured(network, counter) for label, counter in COUNTERS.items()}
         for name, network in NETWORKS.items()
     }
+    print("Multiply-accumulates, as shares of weighbridge's\n")
+    print(shares(results))
     print("Multiply-accumulates\n")
     print(table(results, lambda found: found.macs))
     print("Parameters\n")
     print(table(results, lambda found: found.parameters))
+    print("What a call leaves behind on a model in training\n")
+    print("| counter | left behind |\n|---|---|")
+    for label, counter in COUNTERS.items():
+        print(f"| {label} | {left_behind(counter)} |")
     if options.json:
         plain = {name: {label: one._asdict() for label, one in found.items()} for name, found in results.items()}
         options.json.write_text(json.dumps(plain, indent=1), encoding="utf-8")

@@ -11,48 +11,30 @@ TABLE is a CSV file with the columns model, image_size, parameters_M, gmacs, act
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
-import inspect
 import json
 import logging
 import sys
 import time
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import timm
-import timm.layers
 import torch
 
 from weighbridge.counts.conventions import CONVENTIONS, by_convention
 from weighbridge.errors import WeighbridgeError
 from weighbridge.frontends.from_torch import load_torch
 
-__all__ = ["Found", "Row", "agrees", "recomputed", "rows", "smallest_hashes"]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.timm_models import Row, cause_of, model_of, rows
 
-
-class Row(NamedTuple):
-    """A row of the published table, as printed: millions, 10^9 multiply-accumulates, millions."""
-
-    model: str
-    image_size: int
-    parameters: float
-    gmacs: float
-    activations: float
-
-    @property
-    def name(self) -> str:
-        return f"{self.model}@{self.image_size}"
-
-
-_FIGURES: Final = ("parameters_M", "gmacs", "activations_M")
+__all__ = ["Found", "agrees", "explained", "printed", "recomputed", "smallest_hashes"]
 
 
 class Found(NamedTuple):
-    """What came out for a row: exact figures, or None and an error."""
+    """What came out for a row: figures, or None and an error.  ``otherwise`` are those of the model that its cause names."""
 
     name: str
     parameters: int | None
@@ -61,26 +43,8 @@ class Found(NamedTuple):
     exact: bool
     uncounted: tuple[str, ...] = ()
     error: str = ""
+    otherwise: tuple[int | None, ...] = ()
     seconds: float = 0.0
-
-
-RENAMED: Final[Mapping[str, str]] = {
-    "ig_resnext101_32x16d": "resnext101_32x16d",
-    "ig_resnext101_32x32d": "resnext101_32x32d",
-    "ig_resnext101_32x48d": "resnext101_32x48d",
-}
-"""Old names that timm gives to another model (all of these to resnext101_32x8d), and the name their model has now."""
-
-CAUSES: Final[Mapping[str, str]] = {}
-"""Why rows differ, by the beginning of the model's name; the longest beginning counts."""
-
-
-def rows(table: Path) -> list[Row]:
-    with table.open(encoding="utf-8", newline="") as file:
-        return [
-            Row(one["model"], int(one["image_size"]), *(float(one[key]) for key in _FIGURES))
-            for one in csv.DictReader(file)
-        ]
 
 
 def smallest_hashes(table: Iterable[Row], number: int) -> list[Row]:
@@ -88,57 +52,41 @@ def smallest_hashes(table: Iterable[Row], number: int) -> list[Row]:
     return sorted(table, key=lambda row: hashlib.sha256(row.name.encode()).hexdigest())[:number]
 
 
-def model_of(row: Row) -> torch.nn.Module:
-    """The row's model without weights, for its image size.
-
-    Attention is not fused, as in the runs that made the table: a differential attention multiplies its values once then,
-    and twice where it is fused.
-    """
-    timm.layers.set_fused_attn(enable=False)
-    with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        name = RENAMED.get(row.model, row.model)
-        model = timm.create_model(name, pretrained=False)
-        expected = model.pretrained_cfg.get("input_size") or (3, 0, 0)
-        if expected[-1] != row.image_size and _takes_a_size(model):
-            model = timm.create_model(name, pretrained=False, img_size=row.image_size)
-    return model.eval()
-
-
-def _takes_a_size(model: torch.nn.Module) -> bool:
-    return "img_size" in inspect.signature(type(model).__init__).parameters
-
-
 def recomputed(row: Row) -> Found:
-    """The figures of a row under the convention fvcore."""
+    """The figures of a row under the convention fvcore, and those of the model that its cause names, if it has one."""
     start = time.perf_counter()
+    found, cause = counted(row, model_of), cause_of(row)
+    if cause is not None and cause.build is not None:
+        found = found._replace(otherwise=counted(row, cause.build)[1:4])
+    return found._replace(seconds=round(time.perf_counter() - start, 2))
+
+
+def counted(row: Row, build: Callable[[Row], torch.nn.Module]) -> Found:
     try:
-        model = model_of(row)
         image = torch.empty(1, 3, row.image_size, row.image_size, device="meta")
-        found = by_convention(load_torch(model, (image,)), CONVENTIONS["fvcore"])
+        found = by_convention(load_torch(build(row), (image,)), CONVENTIONS["fvcore"])
     except (RuntimeError, TypeError, ValueError, AssertionError, WeighbridgeError) as error:
         text = next(iter(str(error).splitlines()), type(error).__name__)
-        return Found(row.name, None, None, None, False, (), text, time.perf_counter() - start)
+        return Found(row.name, None, None, None, False, (), text)
     missing = tuple(sorted({one.operator for one in found.uncounted}))
-    seconds = round(time.perf_counter() - start, 2)
-    return Found(row.name, found.parameters, found.macs, found.activations, found.exact, missing, "", seconds)
+    return Found(row.name, found.parameters, found.macs, found.activations, found.exact, missing)
 
 
-def printed(found: Found) -> tuple[float | None, ...]:
-    """As the table prints them: two decimals."""
-    sizes = ((found.parameters, 1e6), (found.macs, 1e9), (found.activations, 1e6))
-    return tuple(None if size is None else round(size / unit, 2) for size, unit in sizes)
+def printed(figures: Sequence[int | None]) -> tuple[float | None, ...]:
+    """Parameters, multiply-accumulates and activations as the table prints them: two decimals."""
+    units = (1e6, 1e9, 1e6)
+    return tuple(None if size is None else round(size / unit, 2) for size, unit in zip(figures, units, strict=True))
 
 
 def agrees(row: Row, found: Found) -> bool:
     """Whether every figure is the published one at the printed decimals."""
-    return printed(found) == row[2:]
+    return printed(found[1:4]) == row[2:]
 
 
-def cause(row: Row) -> str:
-    """Why a row differs; "" where nobody knows."""
-    beginnings = [beginning for beginning in CAUSES if row.model.startswith(beginning)]
-    return CAUSES[max(beginnings, key=len)] if beginnings else ""
+def explained(row: Row, found: Found) -> bool:
+    """Whether a row that differs has a cause, and agrees with the model that the cause names, if it names one."""
+    cause = cause_of(row)
+    return cause is not None and (cause.build is None or printed(found.otherwise) == row[2:])
 
 
 def page(table: Iterable[Row], found: Mapping[str, Found]) -> str:
@@ -185,16 +133,23 @@ then lower bounds and say so.
 def _differing_line(row: Row, one: Found) -> str:
     cells = [
         f"{theirs:.2f}" if ours == theirs else f"{theirs:.2f} → {'none' if ours is None else format(ours, '.2f')}"
-        for theirs, ours in zip(row[2:], printed(one), strict=True)
+        for theirs, ours in zip(row[2:], printed(one[1:4]), strict=True)
     ]
-    return f"| {row.model} | {row.image_size} | {' | '.join(cells)} | {cause(row) or one.error} |"
+    return f"| {row.model} | {row.image_size} | {' | '.join(cells)} | {_why(row, one)} |"
+
+
+def _why(row: Row, one: Found) -> str:
+    cause = cause_of(row)
+    if cause is None or not explained(row, one):
+        return f"not known {one.error}".strip()
+    return f"{cause.text}; counted so, all three agree" if cause.build else cause.text
 
 
 def results(file: Path) -> dict[str, Found]:
     """What an earlier run has written, by the name of the row."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     read = (Found(**json.loads(line)) for line in lines)
-    return {one.name: one._replace(uncounted=tuple(one.uncounted)) for one in read}
+    return {one.name: one._replace(uncounted=tuple(one.uncounted), otherwise=tuple(one.otherwise)) for one in read}
 
 
 def _missing(table: Iterable[Row], found: Mapping[str, Found]) -> Iterator[Row]:
@@ -222,10 +177,10 @@ def main(arguments: list[str]) -> int:
     differing = [row for row in wanted if not agrees(row, found[row.name])]
     print(f"{len(wanted) - len(differing)} of {len(wanted)} rows agree")
     for row in differing:
-        print(f"{row.name}: published {row[2:]}, ours {printed(found[row.name])}: {cause(row) or 'no cause is known'}")
+        print(f"{row.name}: published {row[2:]}, ours {printed(found[row.name][1:4])}: {_why(row, found[row.name])}")
     if options.page:
         options.page.write_text(page(table, found), encoding="utf-8")
-    return 0 if all(cause(row) for row in differing) else 1
+    return 0 if all(explained(row, found[row.name]) for row in differing) else 1
 
 
 if __name__ == "__main__":
