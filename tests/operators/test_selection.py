@@ -305,6 +305,7 @@ def test_fake_quantisation_goes_there_and_back(shape):
     found = call("fake_quantize", {"outputs": ("y", "mask")}, x=shape, scale=(), zero_point=())
     assert found.outputs == (typed(shape), typed(shape, "bool"))
     assert work_of("fake_quantize", found) == t.work
+    assert work_of("fake_quantize", call("fake_quantize", {"observes": True}, x=shape)) is None
 
 
 def test_a_quantised_tensor_may_hold_its_scale_itself():

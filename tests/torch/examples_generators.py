@@ -48,6 +48,7 @@ GENERATORS: dict[str, Example] = {
     },
     "randint": example(lambda x: torch.randint(0, 9, (2, 3)) + x, ""),
     "randint_like": example(lambda x: torch.randint_like(x, 9), "a b"),
+    "log_normal": example(lambda x: x.log_normal_(), "a b"),
     "randperm": example(lambda x: torch.randperm(5) + x, ""),
     "normal of numbers": example(lambda x: torch.normal(0.0, 1.0, (2, 3)) + x, ""),
     "normal of tensors": example(torch.normal, "a b", "a b"),

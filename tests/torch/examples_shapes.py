@@ -189,6 +189,12 @@ EXAMPLES: dict[str, Example] = {
     "diagonal_scatter": example(lambda x, s: x.diagonal_scatter(s), "3 3", "3"),
     "as_strided_scatter": example(lambda x, s: x.as_strided_scatter(s, (2,), (1,)), "3 3", "2"),
     "a part overwritten": example(_overwritten, "a 3 b", "a b"),
+    "put": example(torch.put, "a b", "i:2", "2"),
+    "nonzero_static": example(lambda x: torch.nonzero_static(x, size=3), "i:a b"),
+    "index by bytes": example(lambda x, mask: aten.index(x, [mask]), "a b c", "u:a b"),
+    "fliplr": example(torch.fliplr, "a b c"),
+    "flipud": example(torch.flipud, "a b c"),
+    "_shape_as_tensor": example(aten._shape_as_tensor, "a b c"),
     "one_hot": example(lambda x: F.one_hot(x, 4), "i:a b"),
     "one_hot of what is there": example(F.one_hot, "i:a b"),
 }

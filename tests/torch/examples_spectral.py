@@ -61,6 +61,7 @@ EXAMPLES: dict[str, Example] = {
     "conj_physical": example(torch.conj_physical, "c:a b"),
     "_conj_physical": example(aten._conj_physical, "c:a b"),
     "mH": example(lambda x: x.mH, "c:a b"),
+    "matrix_H": example(aten.matrix_H, "c:a b"),
     "adjoint": example(lambda x: x.adjoint(), "c:a b c"),
     "adjoint of real": example(lambda x: x.adjoint(), "a b c"),
     "view_as_real": example(torch.view_as_real, "c:a b"),

@@ -316,6 +316,9 @@ EXAMPLES: dict[str, Example] = {
     "gelu by tanh": example(lambda x: aten.gelu(x, approximate="tanh"), "a b"),
     "logit away from the ends": example(lambda x: torch.logit(x, 1e-6), "a b"),
     "softplus steeper": example(lambda x: aten.softplus(x, 2.0), "a b"),
+    "_neg_view": example(aten._neg_view, "a b"),
+    "_add_relu": example(aten._add_relu, "a b", "a b"),
+    "ldexp": example(torch.ldexp, "a b", "i:b"),
     "glu along": example(lambda x: aten.glu(x, 0), "4 b"),
     **{
         f"{name} at inference": example(given(getattr(aten, name), 0.5, False), "a b c")

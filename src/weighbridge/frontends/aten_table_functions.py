@@ -236,6 +236,7 @@ RULES_FUNCTIONS: Final[Mapping[str, Rule]] = {
     "aten.softshrink": As(
         "shrink", "x=self", lambda call: {"bias": call.number("lambd", 0.5), "threshold": call.number("lambd", 0.5)}
     ),
+    "aten._neg_view": As("neg", "x=self"),
     "aten.glu": _glu,
     **{
         f"aten.{name}": _dropout("")

@@ -123,6 +123,11 @@ def _exponential(call: AtenCall) -> Sequence[Step]:
     )
 
 
+def _log_normal(call: AtenCall) -> Sequence[Step]:
+    drawn = call.inner("drawn")
+    return (Step("random_normal", (), _made(call), (drawn,)), Step("exp", [("x", drawn)], {}, call.outputs))
+
+
 def _permutation(call: AtenCall) -> Sequence[Step]:
     """The order of random numbers."""
     drawn, size = call.inner("drawn"), made_shape(call)
@@ -169,6 +174,7 @@ RULES_GENERATORS: Final[Mapping[str, Rule]] = {
     "aten.normal": _normal,
     "aten.bernoulli": _bernoulli,
     "aten.exponential": _exponential,
+    "aten.log_normal": _log_normal,
     "aten.randperm": _permutation,
     "aten.multinomial": _multinomial,
 }

@@ -189,6 +189,18 @@ def _index_fill(call: AtenCall) -> Sequence[Step]:
     return (value, _slices_written(call, value.outputs[0], accumulate=False))
 
 
+def _put(call: AtenCall) -> Sequence[Step]:
+    """Written into the tensor as one line."""
+    line, written = call.inner("line"), call.inner("written")
+    pairs = [("x", line), ("updates", call.operand("source")), ("indices", call.operand("index"))]
+    attributes: dict[str, Attribute] = {"axes": (0,), "accumulate": bool(call.get("accumulate", False))}
+    return (
+        one(call, "reshape", {"shape": (-1,)})._replace(outputs=(line,)),
+        Step("index_put", pairs, attributes, (written,)),
+        Step("reshape", [("x", written)], {"shape": made_shape(call), "allow_zero": True}, call.outputs),
+    )
+
+
 def _placed(name: str) -> Rule:
     """What a slice, a position, a diagonal or a strided view of a tensor is overwritten with: the rest is kept."""
 
@@ -214,8 +226,10 @@ RULES_INDEXING: Final[Mapping[str, Rule]] = {
     "aten.masked_select": _masked_select,
     "aten.masked_scatter": As("masked_scatter", "x=self mask=mask updates=source"),
     "aten.nonzero": As("non_zero", "x=self"),
+    "aten.nonzero_static": As("non_zero", "x=self"),
     "aten.argwhere": As("non_zero", "x=self"),
     **{f"aten.{name}": _scatter for name in ("scatter", "scatter_add", "scatter_reduce")},
+    "aten.put": _put,
     "aten.index_add": _index_add,
     "aten.index_copy": _index_copy,
     "aten.index_fill": _index_fill,

@@ -54,20 +54,32 @@ def _count_nonzero(call: AtenCall) -> Sequence[Step]:
     )
 
 
-def _nan_sum(operator: str) -> Rule:
-    """A sum of what are numbers; 0 stands in for the others."""
+def _numbers(call: AtenCall, total: str) -> list[Step]:
+    """The sum of what are numbers, 0 standing in for the others; the test is called ``test``."""
+    test, kept, x = call.inner("test"), call.inner("kept"), call.operand("self")
+    zero = constant(call, "zero", call.type("self").dtype.name)
+    return [
+        zero,
+        Step("is_nan", [("x", x)], {}, (test,)),
+        Step("where", [("condition", test), ("x", zero.outputs[0]), ("y", x)], {}, (kept,)),
+        Step("reduce_sum", [("x", kept)], _reduced(call), (total,)),
+    ]
 
-    def rule(call: AtenCall) -> Sequence[Step]:
-        test, kept, x = call.inner("test"), call.inner("kept"), call.operand("self")
-        zero = constant(call, "zero", call.type("self").dtype.name)
-        return (
-            zero,
-            Step("is_nan", [("x", x)], {}, (test,)),
-            Step("where", [("condition", test), ("x", zero.outputs[0]), ("y", x)], {}, (kept,)),
-            Step(operator, [("x", kept)], _reduced(call), call.outputs),
-        )
 
-    return rule
+def _nan_sum(call: AtenCall) -> Sequence[Step]:
+    return _numbers(call, call.outputs[0])
+
+
+def _nan_mean(call: AtenCall) -> Sequence[Step]:
+    """Their sum divided by how many there are."""
+    total, held, ones, count = (call.inner(word) for word in ("total", "held", "ones", "count"))
+    return [
+        *_numbers(call, total),
+        Step("not", [("x", call.inner("test"))], {}, (held,)),
+        Step("cast", [("x", held)], {"dtype": call.made[0].dtype.name}, (ones,)),
+        Step("reduce_sum", [("x", ones)], _reduced(call), (count,)),
+        Step("div", [("a", total), ("b", count)], {}, call.outputs),
+    ]
 
 
 def _position(call: AtenCall, operator: str) -> Sequence[Step]:
@@ -305,7 +317,8 @@ RULES_REDUCTIONS: Final[Mapping[str, Rule]] = {
     "aten.all": _truth("reduce_min"),
     "aten._is_all_true": _truth("reduce_min"),
     "aten.count_nonzero": _count_nonzero,
-    "aten.nansum": _nan_sum("reduce_sum"),
+    "aten.nansum": _nan_sum,
+    "aten.nanmean": _nan_mean,
     "aten.argmax": _arg_max,
     "aten.argmin": _arg_min,
     "aten.max.dim": _extreme("reduce_max", "arg_max"),
@@ -327,7 +340,10 @@ RULES_REDUCTIONS: Final[Mapping[str, Rule]] = {
     "aten.kthvalue": _kth_value,
     "aten.median": _median,
     "aten.median.dim": _kth_value,
-    **{f"aten.{name}": _unique for name in ("_unique", "_unique2", "unique_dim", "unique_consecutive")},
+    **{
+        f"aten.{name}": _unique
+        for name in ("_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive")
+    },
     "aten.bincount": As("bin_count", "x=self weights=weights"),
     "aten.histc": As("histogram", "x=self", _bins),
     "aten.bucketize": As("search_sorted", "x=self boundaries=boundaries"),

@@ -152,19 +152,26 @@ def _select(call: AtenCall) -> Sequence[Step]:
     )
 
 
-def _flip(call: AtenCall) -> Sequence[Step]:
-    """Walked from the end."""
-    axes = tuple(axis_of(dim, call.rank("self")) for dim in call.integers("dims"))
+def _walked_back(call: AtenCall, axes: tuple[int, ...], into: str = "") -> Step:
+    """Axes from their ends to their starts."""
     count = len(axes)
-    if not count or call.rank("self") == 0:
-        return unchanged(call)
     attributes: dict[str, Attribute] = {
         "starts": (-1,) * count,
         "ends": (-_LAST,) * count,
         "axes": axes,
         "steps": (-1,) * count,
     }
-    return (one(call, "slice", attributes),)
+    return one(call, "slice", attributes)._replace(outputs=(into or call.outputs[0],))
+
+
+_FLIPPED: Final = {"aten.flipud": (0,), "aten.fliplr": (1,)}
+
+
+def _flip(call: AtenCall) -> Sequence[Step]:
+    """``fliplr`` and ``flipud`` name no axes."""
+    named = _FLIPPED.get(call.op) or call.integers("dims")
+    axes = tuple(axis_of(dim, call.rank("self")) for dim in named)
+    return (_walked_back(call, axes),) if axes and call.rank("self") else unchanged(call)
 
 
 def _rotate(call: AtenCall) -> Sequence[Step]:
@@ -173,20 +180,12 @@ def _rotate(call: AtenCall) -> Sequence[Step]:
     first, second = (axis_of(dim, rank) for dim in call.integers("dims", (0, 1)))
     if turns == 0:
         return unchanged(call)
-    flipped = {1: (second,), 2: (first, second), 3: (first,)}[turns]
-    count = len(flipped)
-    attributes: dict[str, Attribute] = {
-        "starts": (-1,) * count,
-        "ends": (-_LAST,) * count,
-        "axes": flipped,
-        "steps": (-1,) * count,
-    }
     if turns == 2:
-        return (one(call, "slice", attributes),)
+        return (_walked_back(call, (first, second)),)
     mirrored, order = call.inner("mirrored"), list(range(rank))
     order[first], order[second] = second, first
     return (
-        one(call, "slice", attributes)._replace(outputs=(mirrored,)),
+        _walked_back(call, (second if turns == 1 else first,), mirrored),
         Step("transpose", [("x", mirrored)], {"permutation": tuple(order)}, call.outputs),
     )
 
@@ -336,6 +335,9 @@ RULES_SHAPES: Final[Mapping[str, Rule]] = {
     "aten.narrow": _narrow,
     "aten.select": _select,
     "aten.flip": _flip,
+    "aten.fliplr": _flip,
+    "aten.flipud": _flip,
+    "aten._shape_as_tensor": As("shape", "x=self"),
     "aten.rot90": _rotate,
     "aten.roll": _roll,
     "aten.pad": _padded(""),

@@ -256,6 +256,7 @@ RULES_SPECTRAL: Final[Mapping[str, Rule]] = {
     "aten.conj_physical": _conjugate,
     "aten._conj_physical": _conjugate,
     "aten.mH": _adjoint,
+    "aten.matrix_H": _adjoint,
     "aten.adjoint": _adjoint,
     "aten.view_as_real": As("complex_to_real", "x=self"),
     "aten.view_as_complex": As("real_to_complex", "x=self"),

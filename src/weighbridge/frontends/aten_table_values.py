@@ -88,6 +88,26 @@ def _sum(operator: str) -> Rule:
     return rule
 
 
+def _add_relu(call: AtenCall) -> Sequence[Step]:
+    """The sum and its activation, fused by passes that prepare a network for the processor."""
+    total = call.inner("total")
+    steps, scaled = _scaled(call, call.operand("other"), "alpha")
+    return [
+        *steps,
+        _pair("add", call.operand("self"), scaled, total),
+        Step("relu", [("x", total)], {}, call.outputs),
+    ]
+
+
+def _times_power_of_two(call: AtenCall) -> Sequence[Step]:
+    """``ldexp``: self times 2 to the power of other."""
+    power = call.inner("power")
+    return (
+        Step("exp2", [("x", call.operand("other"))], {}, (power,)),
+        _pair("mul", call.operand("self"), power, call.outputs[0]),
+    )
+
+
 def _rsub(call: AtenCall) -> Sequence[Step]:
     """The other less alpha times self."""
     steps, scaled = _scaled(call, call.operand("self"), "alpha")
@@ -202,6 +222,8 @@ RULES_VALUES: Final[Mapping[str, Rule]] = {
     "aten.add": _sum("add"),
     **{f"aten.{name}": _sum("sub") for name in ("sub", "subtract")},
     "aten.rsub": _rsub,
+    "aten._add_relu": _add_relu,
+    "aten.ldexp": _times_power_of_two,
     **{f"aten.{name}": _div for name in ("div", "divide", "true_divide")},
     "aten.floor_divide": _floor_divide,
     "aten.pow": As("pow", "a=self b=exponent"),

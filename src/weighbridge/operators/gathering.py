@@ -102,8 +102,8 @@ def _tensor_scatter(call: Call) -> tuple[TensorType, ...]:
 
 
 def _masks(call: Call) -> int:
-    """Elements of the masks among the indices."""
-    return sum(one.elements for one in call.all("indices") if one.dtype.kind == "bool")
+    """Elements of the masks among the indices; bytes are masks, too."""
+    return sum(one.elements for one in call.all("indices") if one.dtype.name in ("bool", "uint8"))
 
 
 def _selected(call: Call) -> Shape | None:
