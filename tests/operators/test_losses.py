@@ -188,3 +188,30 @@ def test_alignments_take_what_only_values_tell(shape, reduction, result):
     assert work_of("ctc_loss", found) is None
     with pytest.raises(GraphError):
         call("ctc_loss", {}, x=(5,), targets=(4,))
+
+
+@given(SIZES, st.integers(1, 5), st.booleans(), st.sampled_from([1, 2]), st.sampled_from(REDUCTIONS))
+def test_margins_to_all_other_classes(batch, classes, weighted, p, reduction):
+    t, losses = Tally(), []
+    for row in np.linspace(-1, 2, batch * classes).reshape(batch, classes):
+        reach, margins = t.sub(1.0, row[0]), []
+        for value in row[1:]:
+            margin = t.maximum(0.0, t.add(reach, value))
+            margin = t.mul(margin, margin) if p == 2 else margin
+            margins.append(t.mul(margin, 1.0) if weighted else margin)
+        losses.append(t.div(summed(t, margins), classes))
+    reduced(t, losses, reduction)
+    more = {"weight": (classes,)} if weighted else {}
+    found = call("multi_margin_loss", {"reduction": reduction, "p": p}, x=(batch, classes), targets=(batch,), **more)
+    assert shape_of(found) == ((batch,) if reduction == "none" else ())
+    assert work_of("multi_margin_loss", found) == t.work
+    with pytest.raises(GraphError):
+        call("multi_margin_loss", {}, x=(batch, classes), targets=(batch + 1,))
+
+
+def test_margins_between_labels_take_what_only_values_tell():
+    found = call("multilabel_margin_loss", {"outputs": ("loss", "is_target")}, x=(3, 4), targets=(3, 4))
+    assert [output.shape for output in found.outputs] == [(), (3, 4)]
+    assert work_of("multilabel_margin_loss", found) is None
+    with pytest.raises(GraphError):
+        call("multilabel_margin_loss", {}, x=(3, 4), targets=(3,))

@@ -15,6 +15,7 @@ LINE, VOLUME = R(2, 6, 8), R(2, 3, 4, 6, 5)
 SCORES, LABELS = R(4, 3), torch.tensor([0, 2, 1, 1])
 MAPS, MAP_LABELS = R(2, 3, 4, 4), torch.randint(0, 3, (2, 4, 4))
 A, T = torch.rand(3, 4), torch.rand(3, 4)
+MANY = torch.tensor([[0, 2, -1, 1], [3, -1, 0, 0], [1, 2, 3, 0]])
 INDICES = F.max_pool2d(X, 2, return_indices=True)[1]
 VOLUME_INDICES = F.max_pool3d(VOLUME, 2, return_indices=True)[1]
 
@@ -284,6 +285,29 @@ LOSSES = [
         lambda x, t: aten.nll_loss2d_forward(x, t, None, 1, -100)[0],
         MAPS,
         MAP_LABELS,
+    ),
+    loss(
+        "aten.multi_margin_loss",
+        "multi_margin_loss",
+        lambda x, t, w: F.multi_margin_loss(x, t, 2, 1.0, w),
+        SCORES,
+        LABELS,
+        R(3),
+    ),
+    loss(
+        "aten.multi_margin_loss",
+        "multi_margin_loss",
+        lambda x, t: F.multi_margin_loss(x, t, reduction="none"),
+        SCORES,
+        LABELS,
+    ),
+    loss("aten.multilabel_margin_loss", "multilabel_margin_loss", F.multilabel_margin_loss, A, MANY),
+    loss(
+        "aten.multilabel_margin_loss_forward",
+        "multilabel_margin_loss",
+        lambda x, t: aten.multilabel_margin_loss_forward(x, t, 0),
+        A,
+        MANY,
     ),
     loss(
         "aten.ctc_loss",

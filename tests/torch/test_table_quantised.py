@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from tests.torch.examples_quantised import EXAMPLES
+from tests.torch.examples_conversions import CONVERSIONS
+from tests.torch.examples_quantised import LAYERS, OTHERS
 from tests.torch.table_examples import by_hand, captured
 from weighbridge.counts import count
 from weighbridge.frontends.aten_table_quantised import RULES_QUANTISED
@@ -25,6 +26,7 @@ with warnings.catch_warnings():
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::FutureWarning")
 
 X = torch.randn(4, 16)
+EXAMPLES = [*LAYERS, *OTHERS, *CONVERSIONS]
 _LINEAR = {"X": [(4, 16)], "weight": [(32, 16)], "bias": [(32,)]}
 _CONV = {"qx": [(2, 8, 6, 6)], "qaccum": [(2, 4, 3, 3)], "weight": [(4, 8, 3, 3)], "stride": (2, 2), "padding": (1, 1)}
 # Kernels that not every machine has: arguments, result, and what they become.

@@ -238,7 +238,12 @@ def _number(name: str) -> Callable[[AtenCall], dict[str, Attribute]]:
     return lambda call: {**_reduction(call), name: call.number(name, 1.0)}
 
 
+def _margin(call: AtenCall) -> dict[str, Attribute]:
+    return {**_reduction(call), "p": call.number("p", 1)}
+
+
 _PAIR: Final = "x=self targets=target"
+_LABEL_MARGIN: Final = As("multilabel_margin_loss", _PAIR, _reduction, "loss is_target")
 _LIKELIHOOD: Final = As("negative_log_likelihood_loss", f"{_PAIR} weight=weight", _reduction, "loss total_weight")
 _ALIGNED: Final = As(
     "ctc_loss",
@@ -264,6 +269,9 @@ LOSS_RULES: Final[dict[str, Rule]] = {
     ),
     "aten.kl_div": As("kl_divergence_loss", _PAIR, _kl_divergence),
     "aten.soft_margin_loss": As("soft_margin_loss", _PAIR, _reduction),
+    "aten.multi_margin_loss": As("multi_margin_loss", f"{_PAIR} weight=weight", _margin),
+    "aten.multilabel_margin_loss": _LABEL_MARGIN,
+    "aten.multilabel_margin_loss_forward": _LABEL_MARGIN,
     "aten.ctc_loss": _ALIGNED,
     "aten._ctc_loss": _ALIGNED_EACH,
 }

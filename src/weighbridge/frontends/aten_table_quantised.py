@@ -195,6 +195,11 @@ def _fake_along(call: AtenCall) -> dict[str, Attribute]:
     return {"axis": call.integer("axis", 1)}
 
 
+def _observed(call: AtenCall) -> dict[str, Attribute]:
+    """The axis of the scales is -1 where there is one for the whole tensor."""
+    return {"axis": max(call.integer("ch_axis", -1), 0), "observes": True}
+
+
 def _in_blocks(call: AtenCall) -> dict[str, Attribute]:
     return {**_dtype(call), "axis": -1, "block_size": call.integer("group_size", 1)}
 
@@ -229,6 +234,8 @@ _CONVERSIONS: Final[dict[str, Rule]] = {
     "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams": As(
         "fake_quantize", _WITH_TENSORS, None, "y mask"
     ),
+    "aten.fused_moving_avg_obs_fake_quant": As("fake_quantize", _WITH_TENSORS, _observed, "y"),
+    "aten._fused_moving_avg_obs_fq_helper": As("fake_quantize", _WITH_TENSORS, _observed, "y mask"),
     "aten.fake_quantize_per_channel_affine": As("fake_quantize", _WITH_TENSORS, _fake_along, "y"),
     "aten.fake_quantize_per_channel_affine_cachemask": As("fake_quantize", _WITH_TENSORS, _fake_along, "y mask"),
     "aten._fake_quantize_learnable_per_tensor_affine": As("fake_quantize", _WITH_TENSORS, None, "y"),

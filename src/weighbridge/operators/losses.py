@@ -126,8 +126,34 @@ def _connectionist(call: Call) -> tuple[TensorType, ...]:
     return asked_outputs(call, {"loss": _reduced(call, call.x.shape[1:-1])})
 
 
+def _margins(call: Call) -> tuple[TensorType, ...]:
+    """x: batch x classes, or the classes alone; a target a row."""
+    rows, _ = _rows_and_classes(call)
+    if len(call.x.shape) > 2 or call.targets.elements != prod(rows):
+        raise GraphError(f"targets of shape {call.targets.shape} for scores of shape {call.x.shape}")
+    return (_reduced(call, rows),)
+
+
+def _margins_work(call: Call) -> Work:
+    """2 add, 1 compare a class but the target, 1 mul for a weight and 1 for p = 2; 1 add, 1 div a row."""
+    rows, classes = _rows_and_classes(call)
+    p = number(call, "p")
+    if p not in (1, 2):
+        raise GraphError(f"a margin loss has p 1 or 2, not {p}")
+    others = Work(add=2, mul=int(p == 2) + call.has("weight"), compare=1).times(max(classes - 1, 0))
+    return others.plus(Work(add=1, div=1)).times(prod(rows)).plus(_reduction_work(call, prod(rows)))
+
+
+def _label_margins(call: Call) -> tuple[TensorType, ...]:
+    """Scores and targets: batch x classes, or the classes alone."""
+    rows, _ = _rows_and_classes(call)
+    if len(call.x.shape) > 2 or call.targets.shape != call.x.shape:
+        raise GraphError(f"targets of shape {call.targets.shape} for scores of shape {call.x.shape}")
+    return asked_outputs(call, {"loss": _reduced(call, rows), "is_target": call.x})
+
+
 def _depends_on_values(call: Call) -> None:
-    """Unknown: how long the sequences are and which labels repeat, only their values tell."""
+    """Unknown: how many labels a row has and which of them repeat, only their values tell."""
 
 
 def _rotary(call: Call) -> tuple[TensorType, ...]:
@@ -248,6 +274,24 @@ LOSS_OPERATORS: Final = (
         special=1,
     ),
     _pair("soft_margin_loss", "log(1 + exp(-target x))", add=2, mul=1, special=2),
+    Op(
+        "multi_margin_loss",
+        Kind.REDUCTION,
+        "x targets weight:statistic?",
+        _margins,
+        _margins_work,
+        attributes={**_REDUCTION, "p": 1},
+        summary="mean over the other classes of max(0, margin - x[target] + x) to the power p",
+    ),
+    Op(
+        "multilabel_margin_loss",
+        Kind.REDUCTION,
+        "x targets:control",
+        _label_margins,
+        _depends_on_values,
+        attributes={**_REDUCTION, "outputs": ("loss",)},
+        summary="the margins between every class of a row that is a target and every one that is not",
+    ),
     Op(
         "ctc_loss",
         Kind.REDUCTION,

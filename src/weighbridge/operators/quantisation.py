@@ -14,7 +14,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
 from .record import Call, Kind, Op, Work
-from .rules import dtype_of, each
+from .rules import dtype_of
 from .shapes import asked_outputs, axis_of
 
 __all__ = ["QUANTISATION_OPERATORS", "dynamic_quantisation"]
@@ -95,6 +95,14 @@ def dynamic_quantisation(elements: int) -> Work:
     return Work(add=2, div=1, compare=4).times(elements).plus(Work(add=3, div=2, compare=4))
 
 
+def _fake_quantize_work(call: Call) -> Work | None:
+    """3 add, 1 mul, 1 div, 2 compare an element.
+
+    Unknown where it may also observe the range of the values (quantisation-aware training), as only a value tells.
+    """
+    return None if call["observes"] else Work(add=3, mul=1, div=1, compare=2).times(call.x.elements)
+
+
 def _fake_quantize(call: Call) -> tuple[TensorType, ...]:
     if call.has("scale"):
         _check_scale(call)
@@ -126,8 +134,8 @@ QUANTISATION_OPERATORS: Final = (
         Kind.QUANTISATION,
         "x scale:statistic? zero_point:statistic?",
         _fake_quantize,
-        each(add=3, mul=1, div=1, compare=2),
-        attributes={"axis": 1, "block_size": 0, "outputs": ("y",)},
+        _fake_quantize_work,
+        attributes={"axis": 1, "block_size": 0, "observes": False, "outputs": ("y",)},
         summary="quantised with a zero point and dequantised again",
     ),
     Op(
