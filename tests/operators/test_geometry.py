@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -50,6 +51,24 @@ def test_distances_count_what_their_execution_does(batch, m, n, k, p):
         np.testing.assert_allclose(
             result, np.linalg.norm(difference, ord=order, axis=-1) if k > 1 or order else difference[..., 0] != 0
         )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 4), SIZES, st.sampled_from(["infinite", 0, 1, 2, 3]))
+def test_distances_within_a_set_count_what_their_execution_does(n, k, p):
+    """By execution, every pair once."""
+    a, t = np.sin(np.arange(n * k)).reshape(n, k), Tally()
+    pairs = list(combinations(a, 2))
+    for first, second in pairs:
+        norm([t.sub(x, y) for x, y in zip(first, second, strict=True)], p, t)
+    found = call("distances_within", {"p": p}, a=a.shape)
+    assert shape_of(found) == (len(pairs),)
+    assert work_of("distances_within", found) == t.work
+
+
+def test_distances_within_are_those_of_rows():
+    with pytest.raises(GraphError):
+        call("distances_within", {}, a=(2, 3, 4))
 
 
 @settings(deadline=None, max_examples=30)

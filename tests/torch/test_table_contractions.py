@@ -210,6 +210,8 @@ FORMS = {
     "aten.kron": (A.kron.default, (r(2, 3), r(4, 5)), None, 0),
     "aten.cdist": (A.cdist.default, (r(2, 4, 3), r(1, 5, 3)), None, 0),
     "aten._cdist_forward": (A._cdist_forward.default, (r(2, 4, 3), r(2, 5, 3), math.inf, None), None, 0),
+    "aten.pdist": (A.pdist.default, (r(5, 3),), None, 0),
+    "aten._pdist_forward": (A._pdist_forward.default, (r(5, 3), 1.0), None, 0),
     "aten._euclidean_dist": (A._euclidean_dist.default, (r(4, 3), r(5, 3)), None, 0),
     "aten.cross": (A.cross.default, (r(3, 4, 3), r(3, 4, 3)), None, 0),
     "aten.linalg_cross": (A.linalg_cross.default, (r(4, 2, 3), r(1, 2, 3)), None, 0),

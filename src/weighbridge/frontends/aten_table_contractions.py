@@ -314,6 +314,8 @@ RULES_CONTRACTIONS: Final[Mapping[str, Rule]] = {
     "aten.kron": _kron,
     "aten.cdist": As("distance_matrix", "a=x1 b=x2", _degree),
     "aten._cdist_forward": As("distance_matrix", "a=x1 b=x2", _degree),
+    "aten.pdist": As("distances_within", "a=self", _degree),
+    "aten._pdist_forward": As("distances_within", "a=self", _degree),
     "aten._euclidean_dist": As("distance_matrix", "a=x1 b=x2"),
     "aten.cross": As("cross", "a=self b=other", _cross),
     "aten.linalg_cross": As("cross", "a=self b=other", _cross),

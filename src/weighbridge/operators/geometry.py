@@ -27,6 +27,15 @@ def _distances(call: Call) -> tuple[TensorType, ...]:
     return (TensorType((*broadcast(a[:-2], b[:-2]), a[-2], b[-2]), call.a.dtype),)
 
 
+def _distances_within(call: Call) -> tuple[TensorType, ...]:
+    """N rows have n (n - 1) / 2 pairs."""
+    if len(call.a.shape) != 2:
+        raise GraphError(f"points of shape {call.a.shape} are not the rows of a matrix")
+    _norm(call)
+    points = call.a.shape[0]
+    return (TensorType((points * (points - 1) // 2,), call.a.dtype),)
+
+
 def _norm(call: Call) -> tuple[Work, Work, Work]:
     """Work of a p-norm: (a coordinate, the joining of two, the result)."""
     p = call["p"]
@@ -65,6 +74,15 @@ GEOMETRY_OPERATORS: Final = (
         _distance_work,
         attributes={"p": 2.0},
         summary="the distance of every point of a to every point of b, by the norm of degree p",
+    ),
+    Op(
+        "distances_within",
+        Kind.ELEMENTWISE,
+        "a",
+        _distances_within,
+        _distance_work,
+        attributes={"p": 2.0},
+        summary="the distance of every pair of different points of a, by the norm of degree p",
     ),
     Op(
         "cross",
