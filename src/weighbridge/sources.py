@@ -189,7 +189,7 @@ def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
     reader = _READERS.get(found)
     if reader is None:
         expect(path, "onnx")
-        hint = "weighbridge reads ONNX models and networks written as TOML"
+        hint = "weighbridge reads ONNX models, exported PyTorch programs (.pt2) and networks written as TOML"
         raise UnsupportedFormat("this is of no format known here", where=path.name, hint=hint)
     return reader(path, choices, sizes), found
 
