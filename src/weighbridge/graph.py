@@ -186,6 +186,11 @@ class Graph:
     def __post_init__(self) -> None:
         _verify(self)
 
+    @property
+    def recomputes(self) -> bool:
+        """Whether contractions of stored tensors alone run at every inference, as a framework that runs a program does."""
+        return bool(self.capture)
+
     def stored(self) -> Iterator[Tensor]:
         """The tensors kept with the model, in the order the front end met them."""
         return iter([tensor for tensor in self.tensors.values() if tensor.role in _STORED])

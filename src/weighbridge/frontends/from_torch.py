@@ -63,7 +63,8 @@ def capture(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
         try:
             return _run(_Attempt(real_copy, says, is_meta=False), model, args, kwargs, name)
         except _Failed as failed:
-            raise _explained(model, failed) from None
+            has_values = not any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
+            raise _explained(model, failed if has_values else first) from None
 
 
 class _Attempt(NamedTuple):
@@ -78,8 +79,11 @@ class _Attempt(NamedTuple):
 class _Failed(Exception):
     """A run that ended in an error of the module's: where, and with which arguments."""
 
-    def __init__(self, error: BaseException, path: str, arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self, error: BaseException, path: str = "", arguments: tuple[Any, ...] = (), *, while_copying: bool = False
+    ) -> None:
         super().__init__(error)
+        self.while_copying = while_copying
         self.error = error
         self.path = path
         self.arguments = arguments
@@ -90,7 +94,7 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
         try:
             copied, *given = attempt.copied(model, args, kwargs)
         except Exception as error:
-            raise _Failed(error, "", ()) from None
+            raise _Failed(error, while_copying=True) from None
         scopes = Scopes(copied)
         recorder = Recorder(scopes, is_meta=attempt.is_meta, keeps_values=attempt.keeps_values)
         _declare(recorder, copied)
@@ -208,6 +212,10 @@ def _check_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[st
 
 def _explained(model: nn.Module, failed: _Failed) -> BadModel:
     """The error of a run in one line: which module, what it was given, what PyTorch said."""
+    if failed.while_copying:
+        what = f"the module cannot be copied: {type(failed.error).__name__}: {_first_line(failed.error)}"
+        hint = "a deep copy is what runs, so that yours stays as it is: copy.deepcopy(model) has to work"
+        return BadModel(what, where=type(model).__name__, hint=hint)
     shapes = ", ".join(_shape(one) for one in failed.arguments)
     where = failed.path or type(model).__name__
     saw = f" when called with {shapes}" if shapes else ""

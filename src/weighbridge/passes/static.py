@@ -2,7 +2,8 @@
 
 A tensor is *static* if it is stored, or made by a node that needs only static tensors: it is computed once, before the
 first inference, and costs no inference anything.  Since every shape is a number, an operator that looks only at the
-shape of its operand is static too.
+shape of its operand is static too.  In a program that computes everything anew (``Graph.recomputes``) a contraction runs
+all the same, and what it makes is only *fixed*: it depends on no input.
 """
 
 from __future__ import annotations
@@ -26,12 +27,23 @@ def static_tensors(
     graph: Graph, operators: Mapping[str, Op] = OPERATORS, *, outside: Set[str] = frozenset()
 ) -> frozenset[str]:
     """The ids of the static tensors of ``graph``; ``outside`` are those of an enclosing graph that a body takes over."""
+    return _independent(graph, operators, outside, with_contractions=not graph.recomputes)
+
+
+def _fixed_tensors(graph: Graph, operators: Mapping[str, Op], outside: Set[str] = frozenset()) -> frozenset[str]:
+    """The ids of all tensors that depend on no input, whoever computes them and when."""
+    return _independent(graph, operators, outside, with_contractions=True)
+
+
+def _independent(
+    graph: Graph, operators: Mapping[str, Op], outside: Set[str], *, with_contractions: bool
+) -> frozenset[str]:
     tensors = graph.tensors
-    static = {tensor.id for tensor in graph.stored()}
-    static.update(tensor for tensor in graph.inputs if tensor in outside)  # in time that does not grow with ``outside``
+    found = {tensor.id for tensor in graph.stored()}
+    found.update(tensor for tensor in graph.inputs if tensor in outside)  # in time that does not grow with ``outside``
     for node in graph.nodes:
         for _, tensor in node.operands:
-            if tensor not in static:
+            if tensor not in found:
                 op = operators.get(node.operator)
                 if op is None or op.traffic is not reads_nothing:
                     break
@@ -39,9 +51,9 @@ def static_tensors(
                     break
         else:
             op = operators.get(node.operator)
-            if op is not None and not op.random and not node.bodies:
-                static.update(node.outputs)
-    return frozenset(static)
+            if op is not None and not op.random and not node.bodies and (with_contractions or op.loops is None):
+                found.update(node.outputs)
+    return frozenset(found)
 
 
 def runs(node: Node, static: frozenset[str]) -> bool:
@@ -78,12 +90,13 @@ def parameter_uses(
 ) -> dict[str, str]:
     """For every parameter of ``graph`` and its bodies: ``weight``, ``bias`` or ``other``.
 
-    A parameter is a weight if it reaches, directly or through static nodes, an operand that a contraction or a lookup
-    uses as its weight; else a bias if it reaches a bias operand.  ``static`` saves finding the static tensors again.
+    A parameter is a weight if it reaches, directly or through nodes that depend on no input, an operand that a
+    contraction or a lookup uses as its weight; else a bias if it reaches a bias operand.  ``static`` saves finding the
+    static tensors again.
     """
     ranks: dict[str, int] = {}
     parameters: dict[str, None] = {}
-    found = static_tensors(graph, operators) if static is None else static
+    found = _fixed_tensors(graph, operators) if static is None or graph.recomputes else static
     _rank(graph, operators, found, ranks, parameters)
     return {tensor: _USES[ranks.get(tensor, 0)] for tensor in parameters}
 
@@ -94,19 +107,19 @@ def uses_in_both(held: Graph, deployed: Mapping[str, str], operators: Mapping[st
     A bias that a file adds in a node of its own is one in the deployed graph alone.  What is computed from a parameter in
     advance keeps its id there, so a use of it is one of the parameter.
     """
-    static = static_tensors(held, operators)
-    uses = parameter_uses(held, operators, static=static)
-    graphs = [(held, static)]
+    fixed = _fixed_tensors(held, operators)
+    uses = parameter_uses(held, operators, static=fixed)
+    graphs = [(held, fixed)]
     while graphs:
-        graph, static = graphs.pop()
-        sources = static_sources(graph, static, operators)
+        graph, fixed = graphs.pop()
+        sources = static_sources(graph, fixed, operators)
         for tensor, later in deployed.items():
             if later != "other":
                 for source in sources.get(tensor, ()):
                     if later == "weight" or uses[source] == "other":
                         uses[source] = later
         for node in graph.nodes:
-            graphs.extend((body.graph, static_tensors(body.graph, operators, outside=static)) for body in node.bodies)
+            graphs.extend((body.graph, _fixed_tensors(body.graph, operators, fixed)) for body in node.bodies)
     return uses
 
 
@@ -120,7 +133,7 @@ def _rank(
     parameters.update([(tensor.id, None) for tensor in graph.stored() if tensor.role is Role.PARAMETER])
     for node in reversed(graph.nodes):
         for body in node.bodies:
-            inner = static_tensors(body.graph, operators, outside=static)
+            inner = _fixed_tensors(body.graph, operators, static)
             _rank(body.graph, operators, inner, ranks, parameters)
         passed_on = 0 if runs(node, static) else max(ranks.get(tensor, 0) for tensor in node.outputs)
         op = operators.get(node.operator)
