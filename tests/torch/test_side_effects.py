@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn.utils import parametrizations, parametrize, prune
 
 from tests.torch.snapshot import snapshot
+from weighbridge.counts import count
 from weighbridge.errors import BadModel
 from weighbridge.frontends.from_torch import load_torch
 
@@ -190,6 +191,8 @@ def hooked_norms() -> Case:
     return Case(nn.Sequential(first, nn.utils.spectral_norm(nn.Linear(4, 4)), pruned).train(), (x(),))
 
 
+MODEL = nn.Sequential()
+FORWARD: Callable[..., Any] = MODEL.forward
 WRITTEN: dict[str, Any] = {}
 
 
@@ -242,6 +245,21 @@ def results_on_module() -> Case:
     )
 
 
+def replaced_forward() -> Case:
+    """A ``forward`` on the instance, which reaches the model through its closure and its module's names."""
+    global MODEL, FORWARD  # noqa: PLW0603 - where the names of a script are
+    MODEL = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).train()
+    FORWARD, inner = MODEL.forward, MODEL.forward
+    seen: list[torch.Tensor] = []
+
+    def around(given: torch.Tensor) -> torch.Tensor:
+        seen.append(given)
+        return FORWARD(inner(MODEL[1](given.add_(1))))
+
+    MODEL.forward = around
+    return Case(MODEL, (x(),), others=(seen,))
+
+
 def scripted() -> Case:
     return Case(torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU())), (x(),))
 
@@ -271,6 +289,7 @@ CASES = [
     hooks,
     graph_leaves,
     results_on_module,
+    replaced_forward,
     scripted,
     inner_inference,
 ]
@@ -311,6 +330,15 @@ def test_weighing_leaves_no_trace(build: Callable[[], Case], around: str) -> Non
     assert {
         name: (before.get(name), after.get(name)) for name in before | after if before.get(name) != after.get(name)
     } == {}
+
+
+def test_what_hangs_on_a_model_means_the_copy_of_it() -> None:
+    case = replaced_forward()
+    graph = load_torch(case.model, case.args)
+    facts = count(graph, graph)
+    assert facts.exact
+    assert facts.macs == 2 * 2 * 4 * 4
+    assert facts.parameters == 20 + 8
 
 
 def test_the_model_works_afterwards_as_before() -> None:

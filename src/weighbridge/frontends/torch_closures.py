@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections import deque
 from collections.abc import Iterator
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 from torch import nn
@@ -43,7 +43,7 @@ class Closures:
             made.__kwdefaults__ = self._copied(function.__kwdefaults__)
             for name in _names(function.__code__):
                 value = function.__globals__.get(name)
-                if type(value) in _CONTAINERS or id(value) in self._memo:
+                if type(value) in _CONTAINERS or id(value) in self._memo or _is_method(value):
                     made.__globals__[name] = self._copied(value)
 
     def _copied(self, value: Any) -> Any:
@@ -65,7 +65,12 @@ def _reaches_out(function: FunctionType) -> bool:
     if function.__closure__ or function.__defaults__ or function.__kwdefaults__:
         return True
     found = (function.__globals__.get(name) for name in _names(function.__code__))
-    return any(type(value) in _CONTAINERS or isinstance(value, nn.Module) for value in found)
+    return any(type(value) in _CONTAINERS or isinstance(value, nn.Module) or _is_method(value) for value in found)
+
+
+def _is_method(value: Any) -> bool:
+    """Whether this is a method of a module, such as the ``forward`` that another one was put around."""
+    return isinstance(value, MethodType) and isinstance(value.__self__, nn.Module)
 
 
 def _like(function: FunctionType) -> FunctionType:
