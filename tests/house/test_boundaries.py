@@ -58,7 +58,7 @@ def test_the_edges_may(name: str) -> None:
 
 FRAMEWORKS = "The core imports no framework and no terminal library"
 DEVICES = "Counts and memory know no device"
-ONNX = "onnx and what it brings are imported by one module of the ONNX front end alone"
+ONNX = "A framework is imported by its own front end alone"
 LAYERS = "The vocabulary stands at the bottom"
 
 

@@ -136,7 +136,9 @@ def test_wrong_shapes_name_the_module_and_what_it_saw() -> None:
 def test_the_error_is_the_model_s_own_wherever_it_lies(device: str) -> None:
     with torch.device(device):
         model = nn.Sequential(nn.Conv2d(3, 4, 3))
-    with pytest.raises(BadModel, match=r"^0: the module raised RuntimeError when called with 1x2x8x8 float32: .*channel"):
+    with pytest.raises(
+        BadModel, match=r"^0: the module raised RuntimeError when called with 1x2x8x8 float32: .*channel"
+    ):
         load_torch(model, (torch.rand(1, 2, 8, 8),))
 
 
@@ -150,3 +152,42 @@ def test_a_module_that_cannot_be_copied_says_so() -> None:
     model.lock = threading.Lock()
     with pytest.raises(BadModel, match=r"cannot be copied.*copy\.deepcopy"):
         load_torch(model, (torch.rand(1, 2),))
+
+
+def test_a_module_that_takes_derivatives_is_recorded_with_them() -> None:
+    def gradient(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(self.layer(x).sum(), x)[0]
+
+    report = weighed(Calls(gradient, layer=nn.Linear(8, 3)), torch.rand(4, 8))
+    assert report.facts.macs == 4 * 8 * 3 * 2  # the layer, and its transpose on the way back
+    assert report.facts.exact
+
+
+def test_operators_of_somebody_else_s_stay_and_are_named() -> None:
+    @torch.library.custom_op("weighbridge_tests::fill", mutates_args={"x"})
+    def fill(x: torch.Tensor, y: torch.Tensor) -> None:
+        x.copy_(y)
+
+    @torch.library.register_fake("weighbridge_tests::fill")
+    def _(x: torch.Tensor, y: torch.Tensor) -> None:
+        return None
+
+    def forward(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        filled = torch.empty_like(x)
+        torch.ops.weighbridge_tests.fill(filled, x)
+        return self.layer(filled)
+
+    facts = weighed(Calls(forward, layer=nn.Linear(8, 3)), torch.rand(4, 8)).facts
+    assert (facts.macs, facts.exact) == (4 * 8 * 3, False)
+    assert [missing.operator for missing in facts.uncounted] == ["weighbridge_tests.fill"]
+
+
+def test_nested_tensors_are_refused_with_a_way_out() -> None:
+    def nested(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        rows = torch.nested.nested_tensor([x, x[:2]], layout=torch.jagged)
+        return self.layer(rows).values()
+
+    with pytest.raises(BadModel, match=r"nested tensors.*padded"):
+        load_torch(Calls(nested, layer=nn.Linear(8, 3)), (torch.rand(4, 8),))

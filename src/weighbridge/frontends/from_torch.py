@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -12,7 +13,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from weighbridge.errors import BadModel, NeedsShape
+from weighbridge.errors import BadModel, NeedsShape, WeighbridgeError
 from weighbridge.frontends.aten_call import AtenCall, Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.torch_capture import Recorder, ValuesWritten
@@ -29,6 +30,8 @@ _RAN: Final = (
     "ran once with values, as the module cannot run without them ({reason}): where it decides by values, "
     "the counts hold for that input"
 )
+_GRADIENTS: Final = re.compile(r"grad_fn|require(s)? grad|inference tensor|autograd", re.IGNORECASE)
+"""What PyTorch says where a module takes derivatives in its forward pass."""
 _DEPTH: Final = 8
 """How deep results are looked into: deeper than any structure of outputs, and an object may hold itself."""
 
@@ -50,30 +53,42 @@ def capture(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, 
     name = name or type(model).__name__
     with untouched():
         torch.backends.mha.set_fastpath_enabled(False)
-        try:
-            return _run(_Attempt(meta_copy, _TRACED, is_meta=True), model, args, kwargs, name)
-        except _Failed as failed:
-            first = failed
-        if isinstance(first.error, ValuesWritten):
+        attempt: _Attempt | None = _Attempt(meta_copy, _TRACED, is_meta=True)
+        failures: list[_Failed] = []
+        while attempt is not None:
             try:
-                return _run(_Attempt(meta_copy, _TRACED, True, keeps_values=False), model, args, kwargs, name)
+                return _run(attempt, model, args, kwargs, name)
             except _Failed as failed:
-                first = failed
-        says = _RAN.format(reason=_first_line(first.error))
-        try:
-            return _run(_Attempt(real_copy, says, is_meta=False), model, args, kwargs, name)
-        except _Failed as failed:
-            has_values = not any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
-            raise _explained(model, failed if has_values else first) from None
+                failures.append(failed)
+                attempt = attempt.after(failed.error)
+    has_values = not any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
+    raise _explained(model, failures[-1 if has_values else 0]) from None
 
 
 class _Attempt(NamedTuple):
-    """A way to run a module: how it and its inputs are copied, and what the report says of it."""
+    """A way to run a module: how it and its inputs are copied, and what the report says of it.
+
+    ``keeps_values`` lets whole numbers made from nothing have values; with ``gradients`` the module may take derivatives,
+    and what it runs is recorded in smaller parts.
+    """
 
     copied: Callable[..., tuple[Any, ...]]
     says: str
     is_meta: bool
     keeps_values: bool = True
+    gradients: bool = False
+
+    def after(self, error: BaseException) -> _Attempt | None:
+        """What to try after this ended in an error; None where nothing is left."""
+        if isinstance(error, WeighbridgeError):
+            return None
+        if isinstance(error, ValuesWritten):
+            return self._replace(keeps_values=False)
+        if not self.gradients and _GRADIENTS.search(str(error)):
+            return self._replace(gradients=True)
+        if self.is_meta:
+            return _Attempt(real_copy, _RAN.format(reason=_first_line(error)), is_meta=False)
+        return None
 
 
 class _Failed(Exception):
@@ -90,7 +105,7 @@ class _Failed(Exception):
 
 
 def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str) -> Program:
-    with torch.inference_mode():
+    with torch.set_grad_enabled(True) if attempt.gradients else torch.inference_mode():
         try:
             copied, *given = attempt.copied(model, args, kwargs)
         except Exception as error:
@@ -193,15 +208,15 @@ def _named_inputs(
 def _parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(model.forward).parameters
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         return {}
 
 
 def _check_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     try:
         signature = inspect.signature(model.forward)
-    except (TypeError, ValueError):
-        return
+    except (AttributeError, TypeError, ValueError):
+        return  # a scripted module may have forms of forward that no signature describes
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -212,6 +227,8 @@ def _check_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[st
 
 def _explained(model: nn.Module, failed: _Failed) -> BadModel:
     """The error of a run in one line: which module, what it was given, what PyTorch said."""
+    if isinstance(failed.error, WeighbridgeError):
+        return BadModel(failed.error.what, where=failed.path or type(model).__name__, hint=failed.error.hint)
     if failed.while_copying:
         what = f"the module cannot be copied: {type(failed.error).__name__}: {_first_line(failed.error)}"
         hint = "a deep copy is what runs, so that yours stays as it is: copy.deepcopy(model) has to work"

@@ -15,6 +15,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from weighbridge.dtypes import DTYPES, DType
+from weighbridge.errors import BadModel
 from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref, refs
 from weighbridge.frontends.torch_aliases import Aliases, storage_of
 from weighbridge.frontends.torch_operator import Operator, moved
@@ -28,6 +29,8 @@ _KEY: Final = "_weighbridge_id"
 """The attribute that carries a tensor's id: it lives exactly as long as the tensor, and the tensors are ours."""
 _QUANTISED: Final = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "quint4x2": "uint4", "quint2x4": "uint2"}
 _NAMES: Final = {"float8_e8m0fnu": "float8_e8m0", "float4_e2m1fn_x2": "float4_e2m1", "complex32": "opaque"}
+_TENSORS_ONLY: Final = frozenset({torch.ops.aten.item.default, torch.ops.aten.equal.default})
+"""Operators that refuse numbers, which is what a mode gets for the sizes that a traced module holds as tensors."""
 _WINDOW: Final = ("stride", "padding", "dilation", "groups", "output_padding")
 """What the packed weight of a convolution knows of its window."""
 
@@ -144,6 +147,8 @@ class Recorder(TorchDispatchMode):
         operator = self._operators.get(func)
         if operator is None:
             operator = self._operators[func] = Operator.of(func)
+        if func in _TENSORS_ONLY:
+            args = tuple(torch.tensor(one) if isinstance(one, bool | int | float) else one for one in args)
         if self._is_meta:
             args, kwargs = self._placed(operator, args, kwargs)
         if self.storages.is_inside:
@@ -155,7 +160,8 @@ class Recorder(TorchDispatchMode):
                 return result
         arguments, read = self._arguments(operator, args, kwargs)
         result = self.storages.run(self, func, args, kwargs, operator.is_composite)
-        self._record(operator, arguments, read, result)
+        written = [one for (name, _), one in zip(operator.parameters, args, strict=False) if name in operator.writes]
+        self._record(operator, arguments, read, result, list(_tensors((written,))))
         return result
 
     def _placed(
@@ -252,10 +258,17 @@ class Recorder(TorchDispatchMode):
                 arguments.setdefault(name, tuple(given) if isinstance(given, list) else given)
 
     def _record(
-        self, operator: Operator, arguments: dict[str, Argument], read: dict[str, TensorType], result: Any
+        self,
+        operator: Operator,
+        arguments: dict[str, Argument],
+        read: dict[str, TensorType],
+        result: Any,
+        written: list[torch.Tensor],
     ) -> None:
         results = list(_tensors((result,)))
-        if not results:
+        if not results and not operator.op.startswith("aten."):
+            results = written  # an operator of somebody else's that fills what it was given
+        elif not results:
             return  # a number for Python, or nothing: no value of the network
         self._add(operator.op, operator.overload, operator.word, arguments, read, results, operator.writes)
 
@@ -310,5 +323,7 @@ def dtype_of(dtype: torch.dtype) -> DType:
 
 
 def type_of(tensor: torch.Tensor) -> TensorType:
-    """Sizes and element type of a tensor."""
+    """Sizes and element type of a tensor.  Raises ``BadModel`` for a nested tensor, whose rows have sizes of their own."""
+    if tensor.is_nested:
+        raise BadModel("nested tensors have no shape to count with", hint="give the model padded tensors")
     return TensorType(tuple(int(size) for size in tensor.shape), dtype_of(tensor.dtype))

@@ -82,8 +82,19 @@ def _is_flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask:
     )
 
 
+def _grouped_products(storages: Storages, mode: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Products of groups of rows (experts): without values PyTorch allows them for two element types alone."""
+    given = _given(_aten._grouped_mm.default, args, kwargs)  # noqa: SLF001 - as the operator is called
+    dtype = given["self"].dtype
+    if dtype not in (torch.float32, torch.float64):
+        return NotImplemented
+    tensors = {key: one.to(torch.bfloat16) if key in ("self", "mat2") else one for key, one in given.items()}
+    return _aten._grouped_mm.default(**tensors).to(given["out_dtype"] or dtype)  # noqa: SLF001
+
+
 KERNELS: Final[Mapping[Any, Callable[..., Any]]] = {
     _aten.scaled_dot_product_attention.default: _attention,
+    _aten._grouped_mm.default: _grouped_products,  # noqa: SLF001
     **RECURRENT,
 }
 """Operators that have another way on a processor, with what they do there; one that does not is NotImplemented."""

@@ -22,6 +22,8 @@ from weighbridge.graph import Allocation
 __all__ = ["Storages"]
 
 _COMPOSITE: Final = torch._C.DispatchKey.CompositeImplicitAutograd  # noqa: SLF001
+_LIFT: Final = torch.ops.aten.lift_fresh.default
+"""What PyTorch calls on a tensor that Python has just made of numbers, before anybody sees it."""
 _PLAIN: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _KNOWN: Final = (int, float, bool, str, torch.dtype, torch.layout, torch.device, torch.memory_format, type(None))
 
@@ -36,10 +38,11 @@ class _Span:
 
 
 class _Life(weakref.ref[torch.UntypedStorage]):
-    """A storage that is there."""
+    """A storage that is there, and its size when it was last seen, which is not in ``span`` where it does not count."""
 
-    __slots__ = ("key", "span")
+    __slots__ = ("key", "size", "span")
     key: int
+    size: int
     span: _Span
 
 
@@ -108,7 +111,11 @@ class Storages:
             self._depth -= 1
         sizes = AUXILIARY.get(func) if not self._has_values else None
         self.note(result, None if sizes is None else sizes(args, kwargs, result))
-        if key is None and args and isinstance(args[0], torch.Tensor) and args[0].requires_grad:
+        if func is _LIFT:
+            storage = result.untyped_storage()
+            self._anew(self._alive[storage._cdata], storage)  # noqa: SLF001
+        marks = key is None and torch.is_inference_mode_enabled()
+        if marks and args and isinstance(args[0], torch.Tensor) and args[0].requires_grad:
             _require_gradients(result, args[0])
         if key is not None and key not in self._templates:
             self._templates[key] = self._template(first, moment, result)
@@ -200,14 +207,19 @@ class Storages:
         found = self._alive.get(storage._cdata)  # noqa: SLF001 - the one identity a storage has
         if found is None:
             self._born(storage, storage.nbytes() if size is None else size, self._moment)
-        elif found.span.bytes and size is None and found.span.bytes != storage.nbytes():
-            found.span.last = self._moment - 1  # it was resized
-            found.span = _Span(storage.nbytes(), self._moment, -1)
-            self._spans.append(found.span)
+        elif found.size != storage.nbytes():
+            self._anew(found, storage)
+
+    def _anew(self, life: _Life, storage: torch.UntypedStorage) -> None:
+        """A storage got another size, or counts from now on."""
+        life.span.last = self._moment - 1
+        life.size = storage.nbytes()
+        life.span = _Span(life.size, self._moment, -1)
+        self._spans.append(life.span)
 
     def _born(self, storage: torch.UntypedStorage, size: int, moment: int) -> None:
         life = _Life(storage, self._died)
-        life.key = storage._cdata  # noqa: SLF001
+        life.key, life.size = storage._cdata, storage.nbytes()  # noqa: SLF001
         life.span = _Span(size, moment, -1)
         self._alive[life.key] = life
         self._spans.append(life.span)
