@@ -44,6 +44,9 @@ def one(
         ("conv_transpose", {"x": (1, 4, 5, 5), "w": (4, 2, 2, 2)}, {"stride": 2}, 25 * 4 * 2 * 4, 2 * 100),
         ("linear", {"x": (2, 7, 5), "w": (3, 5), "b": (3,)}, {}, 2 * 7 * 5 * 3, 2 * 7 * 3),
         ("matmul", {"x": (2, 4, 5), "w": (2, 5, 6)}, {}, 2 * 4 * 5 * 6, 2 * 4 * 6),
+        # the first operand counts once, however often it is stretched; its products are all there as activations
+        ("matmul", {"x": (4, 5), "w": (2, 5, 6)}, {}, 4 * 5 * 6, 2 * 4 * 6),
+        ("matmul", {"x": (2, 4, 5), "w": (6, 5)}, {"transpose_w": True}, 2 * 4 * 5 * 6, 2 * 4 * 6),
         # 3 heads, 4 queries, 6 keys, 5 and 7 features: the scores, then their products with the values
         (
             "attention",

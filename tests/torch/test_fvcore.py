@@ -39,6 +39,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], int, int]] = 
     "transposed": (lambda: nn.ConvTranspose2d(3, 6, 2, stride=2), IMAGE, 9216, 3072),
     "linear": (lambda: nn.Linear(8, 5), IMAGE, 1920, 240),
     "product": (lambda: Does(lambda x: x @ x.transpose(-1, -2)), IMAGE, 3072, 384),
+    "product, stretched": (lambda: Does(lambda x: x[0, 0] @ x), IMAGE, 512, 384),
     "einsum": (lambda: Does(lambda x: torch.einsum("bchw,bdhw->bcd", x, x)), IMAGE, 1152, 18),
     "attention, unfused": (
         lambda: Does(lambda x: (x @ x.transpose(-1, -2)).softmax(-1) @ x),

@@ -93,6 +93,11 @@ def _products(op: Op, call: Call) -> int:
     return op.macs(call)
 
 
+def _matrix_products(op: Op, call: Call) -> int:
+    """Elements of the first operand times columns of the second: fvcore does not see that the first is stretched."""
+    return call.x.elements * (call.outputs[0].shape[-1] if len(call.w.shape) > 1 else 1)
+
+
 def _result(op: Op, call: Call) -> int:
     return call.outputs[0].elements
 
@@ -146,7 +151,8 @@ _FVCORE: Final = Convention(
     "layer, group and instance norm (4 without a scale), 1 a value read by adaptive average pooling, 1 or 4 a resized one, "
     "4 a sampled one",
     macs={
-        **dict.fromkeys(("conv", "conv_transpose", "linear", "matmul", "einsum", "attention"), _products),
+        **dict.fromkeys(("conv", "conv_transpose", "linear", "einsum", "attention"), _products),
+        "matmul": _matrix_products,
         "batch_norm": _batch_normalised,
         **dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), _normalised),
         **dict.fromkeys(("adaptive_average_pool", "global_average_pool"), _pooled_adaptively),
