@@ -191,3 +191,24 @@ def test_nested_tensors_are_refused_with_a_way_out() -> None:
 
     with pytest.raises(BadModel, match=r"nested tensors.*padded"):
         load_torch(Calls(nested, layer=nn.Linear(8, 3)), (torch.rand(4, 8),))
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+def test_flex_attention_is_one_call() -> None:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    def forward(self: nn.Module, q: torch.Tensor) -> torch.Tensor:
+        return flex_attention(q, q, q, score_mod=lambda score, *_: score * 2)
+
+    report = weighed(Calls(forward), torch.rand(1, 4, 16, 32))
+    assert (report.facts.macs, report.facts.exact) == (2 * 4 * 16 * 16 * 32, True)
+    assert [node.operator for node in report.nodes] == ["attention"]
+
+
+def test_a_condition_counts_the_branch_that_runs() -> None:
+    def forward(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, self.one.forward, lambda x: self.other(self.other(x)), (x,))
+
+    model = Calls(forward, one=nn.Linear(8, 8), other=nn.Linear(8, 8))
+    assert weighed(model, torch.ones(4, 8)).facts.macs == 4 * 8 * 8
+    assert weighed(model, -torch.ones(4, 8)).facts.macs == 2 * 4 * 8 * 8

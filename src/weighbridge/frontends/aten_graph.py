@@ -42,7 +42,8 @@ def _unused(program: Program) -> Iterator[str]:
         names = ", ".join(tensor.id for tensor in unread[:_MOST_NAMES])
         more = f" and {len(unread) - _MOST_NAMES} more" if len(unread) > _MOST_NAMES else ""
         elements = sum(tensor.type.elements for tensor in unread)
-        yield f"{len(unread)} parameters with {elements:,} values are not used by this forward pass: {names}{more}"
+        what = "1 parameter" if len(unread) == 1 else f"{len(unread)} parameters"
+        yield f"this forward pass does not use {what} with {elements:,} values: {names}{more}"
 
 
 class _Translation:

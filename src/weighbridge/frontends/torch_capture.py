@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from types import FunctionType
 from typing import Any, Final
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from weighbridge.dtypes import DTYPES, DType
@@ -20,7 +22,7 @@ from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref,
 from weighbridge.frontends.torch_aliases import Aliases, storage_of
 from weighbridge.frontends.torch_operator import Operator, moved
 from weighbridge.frontends.torch_scope import Scopes
-from weighbridge.frontends.torch_storage import Storages
+from weighbridge.frontends.torch_storage import LIFT, Storages
 from weighbridge.graph import Role, TensorType
 
 __all__ = ["Recorder", "ValuesWritten", "dtype_of", "type_of"]
@@ -45,6 +47,8 @@ class Recorder(TorchDispatchMode):
     ``is_meta`` says that tensors have no values, ``keeps_values`` that whole numbers made from nothing have theirs all
     the same; then a run raises ``ValuesWritten`` where they would become wrong.
     """
+
+    supports_higher_order_operators = True
 
     def __init__(self, scopes: Scopes, *, is_meta: bool, keeps_values: bool = True) -> None:
         super().__init__()
@@ -71,13 +75,16 @@ class Recorder(TorchDispatchMode):
         count = self._used[name]
         return name if count == 1 else self.unused(f"{name}#{count}")
 
-    def declare(self, tensor: torch.Tensor, name: str, role: Role) -> str:
-        """Make a tensor known that exists before the run, under a name of its own; returns its id."""
+    def declare(self, tensor: torch.Tensor, name: str, role: Role, *, keeps: bool = True) -> str:
+        """Make a tensor known that no operator made, under a name of its own; returns its id.
+
+        ``keeps`` is for what exists before the run: it is held, so that its other names are known.
+        """
         known = tensor.__dict__.get(_KEY)
         if known is not None:
             return str(known)
         kind, storage = self.kind(tensor), storage_of(tensor)
-        place = (storage, tensor.storage_offset(), kind) if storage is not None and role.is_stored else None
+        place = (storage, tensor.storage_offset(), kind) if storage is not None and role.is_stored and keeps else None
         found = self._stored.get(place)
         if found is None:
             found = self.unused(name)
@@ -144,6 +151,8 @@ class Recorder(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, HigherOrderOperator):
+            return self._higher_order(func, args, kwargs)
         operator = self._operators.get(func)
         if operator is None:
             operator = self._operators[func] = Operator.of(func)
@@ -158,10 +167,32 @@ class Recorder(TorchDispatchMode):
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result
+        if func is LIFT:
+            self.declare(args[0], "constant", Role.CONSTANT, keeps=False)
         arguments, read = self._arguments(operator, args, kwargs)
         result = self.storages.run(self, func, args, kwargs, operator.is_composite)
         written = [one for (name, _), one in zip(operator.parameters, args, strict=False) if name in operator.writes]
         self._record(operator, arguments, read, result, list(_tensors((written,))))
+        return result
+
+    def _higher_order(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """An operator that takes functions: as one call where there is a rule, else as what its functions do."""
+        operator = Operator.higher_order(func)
+        if operator.op == "higher_order.cond":
+            is_met, one, other, given = args
+            branch = one if bool(is_met) else other
+            with self:
+                return branch(*given)
+        kernel = func.py_kernels.get(torch._C.DispatchKey.CompositeExplicitAutograd)  # noqa: SLF001
+        if kernel is None:
+            raise BadModel(f"nothing says how {operator.op} runs", hint="weigh the model without it")
+        if not operator.has_rule or self.storages.is_inside:
+            with self:
+                return kernel(*args, **kwargs)
+        arguments, read = self._arguments(operator, args, kwargs)
+        result = kernel(*args, **kwargs)
+        self.storages.note(result)
+        self._record(operator, arguments, read, result, [])
         return result
 
     def _placed(
@@ -226,6 +257,8 @@ class Recorder(TorchDispatchMode):
             arguments[name] = tuple(self._element(one, read) for one in value)
         elif isinstance(value, torch.dtype):
             arguments[name] = dtype_of(value).name
+        elif isinstance(value, FunctionType):
+            arguments[name] = value.__name__
         elif isinstance(value, torch.ScriptObject):
             self._packed(value, arguments, read)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -36,6 +37,26 @@ class Operator(NamedTuple):
     wants_values: bool
     is_composite: bool
     has_rule: bool
+
+    @classmethod
+    def higher_order(cls, func: Any) -> Operator:
+        """An operator that takes functions, such as flex attention: it has a Python signature in place of a schema."""
+        op = f"higher_order.{func.name()}"
+        names = inspect.signature(func.__call__).parameters
+        return cls(
+            op=op,
+            overload="",
+            word=func.name(),
+            parameters=tuple((name, False) for name in names),
+            takes_tensor={},
+            names={},
+            writes=(),
+            device=None,
+            is_factory=False,
+            wants_values=False,
+            is_composite=False,
+            has_rule=rule_of(op, "") is not None,
+        )
 
     @classmethod
     def of(cls, func: Any) -> Operator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, Final
 
 import torch
@@ -40,7 +40,8 @@ def untouched() -> Iterator[None]:
     switches = [_Switch(read, turn) for read, turn in _SWITCHES]
     switches += [_Switch(*_attribute(_BACKENDS.cudnn, name)) for name in _CUDNN]
     try:
-        yield
+        with _uncompiled():
+            yield
     finally:
         for switch in switches:
             switch.back()
@@ -48,6 +49,14 @@ def untouched() -> Iterator[None]:
         random.setstate(python)
         if numpy is not None:
             numpy.set_state(arrays)
+
+
+def _uncompiled() -> AbstractContextManager[None]:
+    """Functions that the model compiles run as they are written; where nothing can have compiled any, there is nothing to do."""
+    if "torch._dynamo" not in sys.modules and "torch.nn.attention.flex_attention" not in sys.modules:
+        return nullcontext()
+    stance: AbstractContextManager[None] = torch.compiler.set_stance("force_eager")
+    return stance
 
 
 class _Switch:
