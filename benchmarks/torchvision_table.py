@@ -96,7 +96,6 @@ image decide; so do the people whose key points it draws, and the masks. The las
 figure is met: all the rest is known, and what remains is a whole number of boxes. In the image of random numbers the first
 stage found 1,000, the most that it passes on, or none. Between the networks nothing multiplies: box coding, suppression and
 RoI align have no multiply-accumulates of contractions.
-
 """
 
 
