@@ -125,8 +125,8 @@ def main(arguments: list[str]) -> int:
     sys.stdout.write(text)
     if options.write:
         page = PAGE.read_text(encoding="utf-8")
-        marks = re.compile(r"(?<=<!-- measured -->\n\n).*?(?=\n<!-- end -->)", re.DOTALL)
-        PAGE.write_text(marks.sub(lambda _: text, page), encoding="utf-8")
+        marks = re.compile(r"(?<=<!-- measured -->\n).*?(?=<!-- end -->)", re.DOTALL)
+        PAGE.write_text(marks.sub(lambda _: f"\n{text}\n", page), encoding="utf-8")
     return int(any(row.ours != row.tracker for row in rows))
 
 

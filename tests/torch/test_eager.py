@@ -164,6 +164,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Tensor], Tensor]] = {
     "padding to the same size": (lambda x: functional.conv2d(x, torch.ones(3, 8, 4, 4), padding="same"), IMAGES),
     "parts of one storage": (lambda x: sum(x.relu().chunk(2, 1), torch.zeros(())), IMAGES),
     "a mask made on the way": (lambda x: x.masked_fill(torch.ones(16, 16).tril() == 0, 1.0), IMAGES),
+    "numbers made into a tensor": (
+        lambda x: (x * torch.arange(16.0) + torch.tensor([1.0] * 16)) * x.new_ones(16),
+        IMAGES,
+    ),
+    "a result with room of its own": (lambda x: torch.cat([x, x], out=torch.empty(0)), IMAGES),
     "spectra": (lambda x: torch.fft.rfft2(x).abs(), IMAGES),
     "a loss": (lambda x: functional.cross_entropy(x.flatten(1), torch.zeros(4, dtype=torch.int64)), IMAGES),
     "other types": (lambda x: x.half().float(), IMAGES),

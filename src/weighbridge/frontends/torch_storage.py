@@ -19,10 +19,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from weighbridge.frontends.torch_processor import AUXILIARY, KERNELS
 from weighbridge.graph import Allocation
 
-__all__ = ["Storages"]
+__all__ = ["LIFT", "Storages"]
 
 _COMPOSITE: Final = torch._C.DispatchKey.CompositeImplicitAutograd  # noqa: SLF001
-_LIFT: Final = torch.ops.aten.lift_fresh.default
+LIFT: Final = torch.ops.aten.lift_fresh.default
 """What PyTorch calls on a tensor that Python has just made of numbers, before anybody sees it."""
 _PLAIN: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 _KNOWN: Final = (int, float, bool, str, torch.dtype, torch.layout, torch.device, torch.memory_format, type(None))
@@ -111,7 +111,7 @@ class Storages:
             self._depth -= 1
         sizes = AUXILIARY.get(func) if not self._has_values else None
         self.note(result, None if sizes is None else sizes(args, kwargs, result))
-        if func is _LIFT:
+        if func is LIFT:
             storage = result.untyped_storage()
             self._anew(self._alive[storage._cdata], storage)  # noqa: SLF001
         marks = key is None and torch.is_inference_mode_enabled()
