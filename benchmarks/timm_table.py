@@ -95,7 +95,12 @@ def page(table: Iterable[Row], found: Mapping[str, Found]) -> str:
     differing = [(row, one) for row, one in known if not agrees(row, one)]
     bounds = [(row, one) for row, one in known if one.uncounted]
     parts = [
-        HEAD.format(rows=len(known), agree=len(known) - len(differing), timm=timm.__version__, torch=torch.__version__),
+        HEAD.format(
+            rows=len(known),
+            agree=len(known) - len(differing),
+            timm=timm.__version__,
+            torch=torch.__version__.partition("+")[0],
+        ),
         "## Rows that differ\n",
         "| model | size | parameters, M | GMACs | activations, M | cause |",
         "|---|---:|---:|---:|---:|---|",
