@@ -50,6 +50,11 @@ def test_no_node_where_the_input_is_the_peak() -> None:
     assert (found.bytes, found.node, found.profile) == (9, None, (9,))
 
 
+def test_moments_far_apart_take_no_room() -> None:
+    found = eager_peak((Allocation(9, 0, 1 << 60), Allocation(1, 1 << 50, 1 << 55, "a")), ["a"])
+    assert (found.bytes, found.node, found.profile) == (10, "a", (10,))
+
+
 def test_a_network_without_nodes() -> None:
     assert eager_peak((Allocation(9, 0, 0),), []).profile == ()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
@@ -32,22 +34,34 @@ class EagerPeak(NamedTuple):
     profile: tuple[int, ...] | None
 
 
+class _Alive(NamedTuple):
+    """Bytes from each moment at which they change to the next; the first moment is 0."""
+
+    moments: list[int]
+    bytes: list[int]
+
+    def most(self, begin: int, end: int) -> int:
+        """The most from moment ``begin`` to before ``end``, at least that at ``begin``."""
+        first = bisect_right(self.moments, begin) - 1
+        return max(self.bytes[first : max(bisect_left(self.moments, end), first + 1)])
+
+
 def eager_peak(allocations: Sequence[Allocation], nodes: Sequence[str]) -> EagerPeak:
     """The peak of a record, which is not empty, and its profile over ``nodes``, the names of those that run, in order."""
     alive = _alive(allocations)
-    peak = max(alive)
-    moment = alive.index(peak)
+    peak = max(alive.bytes)
+    moment = alive.moments[alive.bytes.index(peak)]
     at = [one.node for one in allocations if one.first == moment and one.bytes]
     return EagerPeak(peak, next(filter(None, at), None), _profile(alive, _starts(allocations, nodes)))
 
 
-def _alive(allocations: Iterable[Allocation]) -> list[int]:
-    """Bytes at each moment."""
-    change = [0] * (max(one.last for one in allocations) + 2)
+def _alive(allocations: Iterable[Allocation]) -> _Alive:
+    change = Counter({0: 0})
     for size, first, last, _ in allocations:
         change[first] += size
         change[last + 1] -= size
-    return list(accumulate(change))[:-1]
+    moments = sorted(change)
+    return _Alive(moments, list(accumulate(change[moment] for moment in moments)))
 
 
 def _starts(allocations: Iterable[Allocation], nodes: Sequence[str]) -> list[int] | None:
@@ -68,11 +82,10 @@ def _from_the_back(nodes: Sequence[str], first: Mapping[str, int]) -> list[int]:
     return starts[::-1]
 
 
-def _profile(alive: list[int], starts: list[int] | None) -> tuple[int, ...] | None:
+def _profile(alive: _Alive, starts: list[int] | None) -> tuple[int, ...] | None:
     if starts is None:
         return None
     if not starts:
         return ()
-    ends = [*starts[1:], len(alive)]
-    begins = [0, *starts[1:]]
-    return tuple(max(alive[begin : max(end, begin + 1)]) for begin, end in zip(begins, ends, strict=True))
+    ends = [*starts[1:], alive.moments[-1]]
+    return tuple(alive.most(begin, end) for begin, end in zip([0, *starts[1:]], ends, strict=True))
