@@ -113,6 +113,23 @@ def test_a_run_with_values_is_said_to_be_one() -> None:
     assert report.facts.macs == 27
 
 
+def test_training_mode_is_said_where_it_changes_what_is_counted() -> None:
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Dropout(), nn.BatchNorm2d(8, track_running_stats=False)
+    )
+    inference, training = (weighbridge.weigh(model.train(mode), inputs=(1, 3, 8, 8)) for mode in (False, True))
+    assert not [note for note in inference.notes if "training" in note]
+    assert [note.partition(":")[0] for note in training.notes if "training" in note] == [
+        "1 batch norm in training mode"
+    ]
+    assert inference.facts.macs == training.facts.macs
+    assert inference.facts.deployed_parameters < training.facts.deployed_parameters
+
+
+def test_the_size_is_that_of_the_module() -> None:
+    assert "parameters as the module holds them" in str(weighbridge.weigh(Net(), inputs=IDS))
+
+
 def test_a_graph_keeps_its_capture() -> None:
     graph = weighbridge.load(Net(), inputs=IDS)
     assert graph.capture

@@ -29,7 +29,7 @@ def build(program: Program) -> Graph:
     for call in program.calls:
         translation.add(call)
     graph = builder.graph([translation.found(tensor) for tensor in program.outputs])
-    notes = (*program.notes, *_unused(program), *graph.notes)
+    notes = (*program.notes, *_unused(program), *_training(graph), *graph.notes)
     return replace(graph, capture=program.capture, notes=notes, allocations=program.allocations)
 
 
@@ -44,6 +44,14 @@ def _unused(program: Program) -> Iterator[str]:
         elements = sum(tensor.type.elements for tensor in unread)
         what = "1 parameter" if len(unread) == 1 else f"{len(unread)} parameters"
         yield f"this forward pass does not use {what} with {elements:,} values: {names}{more}"
+
+
+def _training(graph: Graph) -> Iterator[str]:
+    """Says where a module in training mode costs something else than at inference: its batch norms cannot be folded."""
+    in_training = [node for node in graph.nodes if node.attributes.get("training") and "mean" in dict(node.operands)]
+    if in_training:
+        count = f"{len(in_training)} batch norm{'s' if len(in_training) > 1 else ''} in training mode"
+        yield f"{count}: with the statistics of the batch, so that nothing is folded; call eval() on the module for inference"
 
 
 class _Translation:

@@ -94,6 +94,8 @@ def _sizes(report: Report) -> Iterator[Headline]:
 def _widths(report: Report) -> str:
     if not report.has_stored_widths:
         return "with the weights at the widths asked for"
+    if report.network.format == "torch":
+        return "as the module holds them"
     return "at their stored widths" if report.network.format in _NO_VALUES else "as the file stores them"
 
 
