@@ -15,7 +15,9 @@ from weighbridge.operators.table import OPERATORS
 DIMENSIONS = st.sampled_from([0, 1, 1, 2, 2, 3, 4, 6, 8, 1 << 31, 1 << 48])
 SHAPES = st.lists(DIMENSIONS, max_size=6).map(tuple)
 TYPES = st.builds(
-    TensorType, SHAPES, st.sampled_from(["float32", "int64", "int4", "bool", "string", "q4_0", "complex64"]).map(DTYPES.get)
+    TensorType,
+    SHAPES,
+    st.sampled_from(["float32", "int64", "int4", "bool", "string", "q4_0", "complex64"]).map(DTYPES.get),
 )
 NUMBERS = st.sampled_from([-(1 << 63), -3, -2, -1, 0, 1, 2, 3, 4, 8, (1 << 63) - 1, 1 << 200])
 FLOATS = st.sampled_from([0.0, -0.0, 0.5, -1.5, 2.0, 1e-320, 1e308, float("nan"), float("inf"), float("-inf")])
