@@ -134,6 +134,15 @@ def test_scripted(cases: Cases) -> None:
     assert weighed(scripted.items()) == {name: cases.expected[name] for name in able}
 
 
+def test_a_frozen_module_says_where_its_parameters_are(cases: Cases) -> None:
+    for name, constants, values in (("conv_bias", 2, 224), ("embedding", 1, 64_000)):
+        model, inputs = cases.built[name]
+        report = weigh(torch.jit.freeze(torch.jit.script(model.eval())), inputs=inputs)
+        assert (report.facts.macs, report.facts.parameters) == (cases.expected[name][0], 0)
+        assert report.facts.constant_bytes == 4 * values
+        assert any(f"{constants} constants with {values:,} values stand beside" in note for note in report.notes)
+
+
 def test_traced(cases: Cases) -> None:
     """A traced module cannot pack a sequence in a copy of it."""
     traced = {name: (trace(*built), built[1]) for name, built in cases.built.items() if name != "lstm_packed"}

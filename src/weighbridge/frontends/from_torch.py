@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from math import prod
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -14,7 +15,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from weighbridge.errors import BadModel, NeedsShape, WeighbridgeError
-from weighbridge.frontends.aten_call import AtenCall, Program
+from weighbridge.frontends.aten_call import AtenTensor, Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.torch_capture import Recorder, ValuesWritten
 from weighbridge.frontends.torch_copy import meta_copy, real_copy
@@ -119,13 +120,27 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
         try:
             with recorder:
                 result = copied(*given[0], **given[1])
+            outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in _tensors_in(result)))
         except Exception as error:
             raise _Failed(error, *scopes.failing(error.__traceback__)) from None
-        outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in _tensors_in(result)))
-    calls = _without_unread(recorder.calls, outputs)
-    tensors = tuple(recorder.tensors.values())
+        finally:
+            recorder.finish()
+    calls = recorder.recording.finished(outputs)
+    tensors = tuple(recorder.recording.tensors.values())
     held, notes = recorder.storages.record()
+    notes = (*notes, *_frozen_notes(model, tensors))
     return Program(name, tensors, calls, tuple(dict.fromkeys(inputs)), outputs, attempt.says, notes, held)
+
+
+def _frozen_notes(model: nn.Module, tensors: Iterable[AtenTensor]) -> Iterator[str]:
+    """What ``torch.jit.freeze`` did to a module: nothing tells its parameters from its other constants."""
+    if isinstance(model, torch.jit.ScriptModule) and next(model.parameters(), None) is None:
+        sizes = [prod(one.type.shape) for one in tensors if one.role is Role.CONSTANT and one.type.shape]
+        if sizes:
+            yield (
+                f"this TorchScript module has no parameters, as a frozen one has none: {len(sizes)} constants with "
+                f"{sum(sizes):,} values stand beside the parameters and are not among them"
+            )
 
 
 def _declare(recorder: Recorder, model: nn.Module) -> None:
@@ -164,17 +179,6 @@ def _initialise_unseen(recorder: Recorder, model: nn.Module) -> None:
         if handle is not None:
             hooks = module._forward_pre_hooks  # noqa: SLF001
             hooks[handle.id] = partial(unseen, hooks[handle.id])
-
-
-def _without_unread(calls: list[AtenCall], outputs: tuple[str, ...]) -> tuple[AtenCall, ...]:
-    """The calls with "" for every further result that nobody reads; the first stays, so that the call does."""
-    read = set(outputs).union(*[call.types for call in calls])
-    return tuple(
-        call
-        if len(call.outputs) == 1
-        else call._replace(outputs=tuple([one if one in read else "" for one in call.outputs]))
-        for call in calls
-    )
 
 
 def _tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
