@@ -160,11 +160,11 @@ def _program(name: str, archive: Archive, version: str, sizes: Sizes) -> Program
     inputs = list(_declared(reading, frame, signature, archive))
     reading.nodes(frame, graph)
     outputs = [frame.tensor(place) for place in _outputs(signature)]
-    calls = reading.finished(outputs)
+    calls = reading.recording.finished(outputs)
     capture = f"read from the exported program ({version}) without running it"
     return Program(
         name,
-        tuple(reading.tensors.values()),
+        tuple(reading.recording.tensors.values()),
         calls,
         tuple(inputs),
         tuple(dict.fromkeys(outputs)),

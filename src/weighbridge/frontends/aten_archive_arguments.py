@@ -110,7 +110,7 @@ def _optional(frame: Frame, value: Place) -> Argument:
     return None if kind == "as_none" else _reference(frame, inner)
 
 
-def _symbolic(frame: Frame, value: Place) -> Argument:
+def _symbolic(frame: Frame, value: Place) -> int | float | str:
     """A number that follows from sizes; its name as text where it depends on data."""
     kind, inner = value.union()
     if kind != "as_name":
@@ -129,15 +129,15 @@ def _symbolic(frame: Frame, value: Place) -> Argument:
         return name
 
 
-def _integer(frame: Frame, value: Place) -> Argument:
+def _integer(frame: Frame, value: Place) -> int:
     return value.integer()
 
 
-def _number(frame: Frame, value: Place) -> Argument:
+def _number(frame: Frame, value: Place) -> int | float:
     return value.number()
 
 
-def _flag(frame: Frame, value: Place) -> Argument:
+def _flag(frame: Frame, value: Place) -> bool:
     return value.flag()
 
 
@@ -149,25 +149,20 @@ def _dtype(frame: Frame, value: Place) -> Argument:
     return dtype_at(value).name
 
 
-def _complex(frame: Frame, value: Place) -> Argument:
-    return value["real"].number(), value["imag"].number()
-
-
 def _listed(element: _Read) -> _Read:
     return lambda frame, value: tuple([element(frame, one) for one in value.items()])
 
 
-NUMBERS: Final[Mapping[str, _Read]] = {
+NUMBERS: Final[Mapping[str, Callable[[Frame, Place], int | float | str]]] = {
     "as_int": _integer,
     "as_float": _number,
     "as_bool": _flag,
-    "as_complex": _complex,
     "as_sym_int": _symbolic,
     "as_sym_float": _symbolic,
     "as_sym_bool": _symbolic,
 }
 _KINDS: Final[Mapping[str, _Read]] = {
-    **{kind: read for kind, read in NUMBERS.items() if kind != "as_complex"},
+    **NUMBERS,
     "as_none": lambda frame, value: None,
     "as_string": _string,
     "as_operator": _string,

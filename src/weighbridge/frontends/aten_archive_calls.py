@@ -6,7 +6,6 @@ program.  Nodes that compute sizes alone are gone: their values follow from the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
@@ -25,12 +24,11 @@ from weighbridge.frontends.aten_archive_formulas import UnknownSymbolError
 from weighbridge.frontends.aten_archive_json import Place
 from weighbridge.frontends.aten_archive_values import Symbols
 from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref, refs
+from weighbridge.frontends.aten_recording import NUMBER_ARGUMENTS, Recording, base_name
 from weighbridge.graph import Role, TensorType
 
 __all__ = ["Reading"]
 
-_SCALARS: Final = frozenset({"self", "other", "exponent"})
-"""Number arguments that stand in the place of a tensor."""
 _INLINED: Final = frozenset(
     {
         "higher_order.wrap_with_set_grad_enabled",
@@ -68,21 +66,17 @@ def _operator(target: str) -> _Operator:
     op, _, overload = name.rpartition(".")
     if not op:
         return _Operator(name)
-    is_in_place = op.endswith("_") and not op.endswith("__")
-    return _Operator(op[:-1] if is_in_place else op, overload, is_in_place)
+    return _Operator(base_name(op), overload, base_name(op) != op)
 
 
 class Reading:
     """Tensors and calls of one program.  ``paths`` are the paths of all modules, to tell those that have none inside."""
 
     def __init__(self, symbols: Symbols, paths: Iterable[str]) -> None:
-        self.tensors: dict[str, AtenTensor] = {}
-        self.calls: list[AtenCall] = []
+        self.recording = Recording()
         self._symbols = symbols
         self._types: dict[str, TensorType] = {}
         self._kinds: dict[TensorType, TensorType] = {}
-        self._used: Counter[str] = Counter()
-        self._constants: dict[tuple[str, str], str] = {}
         names = list(paths)
         outer = {name.rpartition(".")[0] for name in names}
         self._leaves = {name for name in names if name and name not in outer}
@@ -94,8 +88,8 @@ class Reading:
     def declare(self, frame: Frame, name: Place, known_as: str, role: Role) -> str:
         """A tensor that exists before the first call; returns its id."""
         kind = self._type(frame, name)
-        tensor = self._unused(known_as)
-        self.tensors[tensor] = AtenTensor(tensor, kind, role)
+        tensor = self.recording.unused(known_as)
+        self.recording.tensors[tensor] = AtenTensor(tensor, kind, role)
         self._types[tensor] = kind
         frame.ids[name.text()] = tensor
         return tensor
@@ -104,27 +98,6 @@ class Reading:
         """Read all nodes of a graph."""
         for node in graph["nodes"].items():
             self._node(frame, node)
-
-    def finished(self, outputs: Iterable[str]) -> tuple[AtenCall, ...]:
-        """The calls, with "" for every further result that nobody reads; the first stays, so that the call does."""
-        read = set(outputs).union(*[call.types for call in self.calls])
-        return tuple(
-            call._replace(
-                outputs=tuple([one if place == 0 or one in read else "" for place, one in enumerate(call.outputs)])
-            )
-            for call in self.calls
-        )
-
-    def _unused(self, name: str) -> str:
-        """``name``, or ``name`` with the first free number behind it."""
-        self._used[name] += 1
-        while (count := self._used[name]) > 1:
-            numbered = f"{name}#{count}"
-            self._used[numbered] += 1
-            if self._used[numbered] == 1:
-                return numbered
-            self._used[name] += 1
-        return name
 
     def _type(self, frame: Frame, name: Place) -> TensorType:
         meta = frame.metas.get(name.text())
@@ -148,22 +121,21 @@ class Reading:
         scope = self._scope(frame, node)
         arguments = dict(self._arguments(frame, node["inputs"]))
         read = {tensor: self._types[tensor] for tensor in refs(arguments.values())}
-        name = self._unused(self._name(scope, operator.word))
+        name = self.recording.call_name(scope, operator.word, is_leaf=scope in self._leaves)
         outputs = [self._made(frame, name, place, result) for place, result in enumerate(results)]
         made = tuple(self._types.get(tensor, _NOTHING) for tensor in outputs)
-        self.calls.append(AtenCall(name, operator.op, operator.overload, arguments, tuple(outputs), made, read, scope))
+        self.recording.calls.append(
+            AtenCall(name, operator.op, operator.overload, arguments, tuple(outputs), made, read, scope)
+        )
         if operator.is_in_place and outputs:
             self._overwrite(frame, node, outputs[0])
-
-    def _name(self, scope: str, word: str) -> str:
-        return scope if scope in self._leaves else f"{scope}.{word}" if scope else word
 
     def _made(self, frame: Frame, name: str, place: int, result: Place | None) -> str:
         """The id of a result; "" for one that was not made."""
         if result is None:
             return ""
         kind = self._type(frame, result)
-        tensor = name if place == 0 else self._unused(f"{name}:{place}")
+        tensor = name if place == 0 else self.recording.unused(f"{name}:{place}")
         self._types[tensor] = kind
         frame.ids[result.text()] = tensor
         return tensor
@@ -222,24 +194,19 @@ class Reading:
             kind, value = one["arg"].union()
             if kind in NOT_READ:
                 continue
-            if name in _SCALARS and kind in NUMBERS:
-                yield name, self._constant(NUMBERS[kind](frame, value))
-            elif kind != "as_complex":
+            if kind == "as_complex":
+                if name in NUMBER_ARGUMENTS:
+                    yield name, self._number(complex(value["real"].number(), value["imag"].number()))
+            elif name in NUMBER_ARGUMENTS and kind in NUMBERS:
+                yield name, self._number(NUMBERS[kind](frame, value))
+            else:
                 yield name, argument(frame, kind, value)
 
-    def _constant(self, number: Argument) -> Ref:
-        """A number in the place of a tensor, each once."""
-        dtype = "bool" if isinstance(number, bool) else "int64" if isinstance(number, int) else "float32"
-        if isinstance(number, tuple):
-            dtype = "complex64"
-        key = repr(number), dtype
-        found = self._constants.get(key)
-        if found is None:
-            kind = TensorType((), DTYPES[dtype])
-            found = self._constants[key] = self._unused(f"constant.{number}")
-            self.tensors[found] = AtenTensor(found, kind, Role.CONSTANT)
-            self._types[found] = kind
-        return Ref(found)
+    def _number(self, number: complex | str) -> Ref:
+        """A number in the place of a tensor; one that depends on data is known by its name alone."""
+        ref = self.recording.number(number)
+        self._types[ref.id] = self.recording.tensors[ref.id].type
+        return ref
 
 
 def _fields(entry: str) -> list[str]:

@@ -1,6 +1,6 @@
 """A call of a PyTorch operator as every reader of PyTorch programs records it, and how a rule translates it.
 
-A program comes from a running module (``torch_capture``) or from an exported file (``torch_archive``).  Both give calls of
+A program comes from a running module (``torch_capture``) or from an exported file (``aten_archive``).  Both give calls of
 ATen operators with arguments by the names of the operators' schemas, and the type of every tensor, as PyTorch made it.
 Nothing here needs PyTorch.
 """

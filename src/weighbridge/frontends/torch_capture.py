@@ -7,7 +7,6 @@ it does not know and that PyTorch can take apart is taken apart; any other is re
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any, Final
@@ -19,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref, refs
+from weighbridge.frontends.aten_recording import Recording
 from weighbridge.frontends.torch_aliases import Aliases, storage_of
 from weighbridge.frontends.torch_operator import Operator, moved
 from weighbridge.frontends.torch_scope import Scopes
@@ -42,7 +42,7 @@ class ValuesWritten(Exception):
 
 
 class Recorder(TorchDispatchMode):
-    """Calls and tensors of one run.
+    """Records the calls and tensors of one run in ``recording``.
 
     ``is_meta`` says that tensors have no values, ``keeps_values`` that whole numbers made from nothing have theirs all
     the same; then a run raises ``ValuesWritten`` where they would become wrong.
@@ -52,28 +52,20 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self, scopes: Scopes, *, is_meta: bool, keeps_values: bool = True) -> None:
         super().__init__()
-        self.calls: list[AtenCall] = []
-        self.tensors: dict[str, AtenTensor] = {}
+        self.recording = Recording()
         self.storages = Storages(has_values=not is_meta)
         self._scopes = scopes
         self._is_meta = is_meta
         self._keeps_values = keeps_values
-        self._used: Counter[str] = Counter()
         self._operators: dict[Any, Operator] = {}
         self._kinds: dict[tuple[Any, ...], TensorType] = {}
         self._types: dict[str, TensorType] = {}
         self._stored: dict[Any, str] = {}
         self._kept: list[Any] = []
         self._aliases = Aliases()
-        self._constants: dict[tuple[str, str], str] = {}
+        self._packed_parameters: dict[tuple[str, str], str] = {}
 
     # Tensors
-
-    def unused(self, name: str) -> str:
-        """``name``, or ``name`` with the first free number behind it."""
-        self._used[name] += 1
-        count = self._used[name]
-        return name if count == 1 else self.unused(f"{name}#{count}")
 
     def declare(self, tensor: torch.Tensor, name: str, role: Role, *, keeps: bool = True) -> str:
         """Make a tensor known that no operator made, under a name of its own; returns its id.
@@ -87,8 +79,8 @@ class Recorder(TorchDispatchMode):
         place = (storage, tensor.storage_offset(), kind) if storage is not None and role.is_stored and keeps else None
         found = self._stored.get(place)
         if found is None:
-            found = self.unused(name)
-            self.tensors[found] = AtenTensor(found, kind, role)
+            found = self.recording.unused(name)
+            self.recording.tensors[found] = AtenTensor(found, kind, role)
             if place is not None:
                 self._stored[place] = found
                 self._kept.append(tensor)
@@ -122,7 +114,7 @@ class Recorder(TorchDispatchMode):
     def _found(self, tensor: torch.Tensor) -> str:
         """The id of a tensor object that is new here: ``.data`` of one that is known, or something from outside."""
         owner = self._aliases.owner(tensor)
-        if owner is not None and owner not in self.tensors:
+        if owner is not None and owner not in self.recording.tensors:
             sizes = tuple(map(int, tensor.shape))
             return self._synthetic("aten.view", tensor, {"self": Ref(owner), "size": sizes})
         name, role = "constant", Role.CONSTANT
@@ -135,15 +127,6 @@ class Recorder(TorchDispatchMode):
         read = {tensor_id: self._types[tensor_id] for tensor_id in refs(arguments.values())}
         self._add(op, "default", op.rpartition(".")[2], arguments, read, [tensor])
         return str(tensor.__dict__[_KEY])
-
-    def _constant(self, number: Any, dtype: str) -> Ref:
-        """A number in the place of a tensor, each once."""
-        key = repr(number), dtype
-        found = self._constants.get(key)
-        if found is None:
-            found = self._constants[key] = self.unused(f"constant.{number}")
-            self.tensors[found] = AtenTensor(found, TensorType((), DTYPES[dtype]), Role.CONSTANT)
-        return Ref(found)
 
     # Calls
 
@@ -249,8 +232,8 @@ class Recorder(TorchDispatchMode):
             arguments[name] = value
         elif isinstance(value, bool | int | float | complex):
             if takes_tensor:
-                ref = arguments[name] = self._constant(value, _number_dtype(value))
-                read[ref.id] = self.tensors[ref.id].type
+                ref = arguments[name] = self.recording.number(value)
+                read[ref.id] = self.recording.tensors[ref.id].type
             elif not isinstance(value, complex):
                 arguments[name] = value
         elif isinstance(value, list | tuple):
@@ -278,11 +261,12 @@ class Recorder(TorchDispatchMode):
         key = f"packed.{packed.__hash__()}"
         for name, tensor in zip(("weight", "bias"), packed.unpack(), strict=False):
             if isinstance(tensor, torch.Tensor):
-                found = self._constants.get((key, name))
+                found = self._packed_parameters.get((key, name))
                 if found is None:
                     path = self._scopes.current()
-                    found = self._constants[key, name] = self.unused(f"{path}.{name}" if path else name)
-                    self.tensors[found] = AtenTensor(found, self.kind(tensor), Role.PARAMETER)
+                    found = self.recording.unused(f"{path}.{name}" if path else name)
+                    self._packed_parameters[key, name] = found
+                    self.recording.tensors[found] = AtenTensor(found, self.kind(tensor), Role.PARAMETER)
                 read[found] = self.kind(tensor)
                 arguments[name] = Ref(found)
         for name in _WINDOW:
@@ -316,11 +300,11 @@ class Recorder(TorchDispatchMode):
         writes: tuple[str, ...] = (),
     ) -> None:
         scope = self._scopes.current()
-        name = self.unused(scope if scope and self._scopes.is_leaf(scope) else f"{scope}.{word}" if scope else word)
+        name = self.recording.call_name(scope, word, is_leaf=self._scopes.is_leaf(scope))
         outputs = tuple([name if place == 0 else f"{name}:{place}" for place in range(len(results))])
         made = tuple([self.kind(tensor) for tensor in results])
         self.storages.name(name)
-        self.calls.append(AtenCall(name, op, overload, arguments, outputs, made, read, scope))
+        self.recording.calls.append(AtenCall(name, op, overload, arguments, outputs, made, read, scope))
         for tensor, output in zip(results, outputs, strict=True):
             if writes:
                 self._aliases.write(tensor, output)
@@ -341,12 +325,6 @@ def _swapped(value: Any, swap: Mapping[int, torch.Tensor]) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_swapped(one, swap) for one in value)
     return value
-
-
-def _number_dtype(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    return "int64" if isinstance(value, int) else "float32" if isinstance(value, float) else "complex64"
 
 
 def dtype_of(dtype: torch.dtype) -> DType:

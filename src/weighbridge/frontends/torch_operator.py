@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import torch
 
+from weighbridge.frontends.aten_recording import NUMBER_ARGUMENTS, base_name
 from weighbridge.frontends.aten_table import rule_of
 
 __all__ = ["Operator", "moved"]
@@ -16,8 +17,6 @@ _MAX_REAL: Final = 65_536
 """Elements up to which whole numbers made from nothing have values, so that sizes computed from them are known."""
 _COUNTING: Final = frozenset({"arange", "randperm", "tril_indices", "triu_indices"})
 """Operators that make whole numbers unless they are told otherwise."""
-_SCALARS: Final = frozenset({"self", "other", "exponent", "b"})
-"""Number arguments that stand in the place of a tensor."""
 _NEEDS_VALUES: Final = frozenset({"_pack_padded_sequence"})
 """Operators that read lengths from a tensor with values beside one that has none."""
 
@@ -69,13 +68,13 @@ class Operator(NamedTuple):
             kind = str(argument.type)
             is_tensor = "Tensor" in kind
             has_tensor = has_tensor or is_tensor
-            is_number = kind in ("number", "Scalar", "Optional[number]") and argument.name in _SCALARS
+            is_number = kind in ("number", "Scalar", "Optional[number]") and argument.name in NUMBER_ARGUMENTS
             parameters.append((argument.name, kind in ("Tensor", "Optional[Tensor]") or is_number))
             if argument.name == "device":
                 device = place
             if argument.alias_info is not None and argument.alias_info.is_write:
                 writes.append(argument.name)
-        op = f"{namespace}.{_base(name)}"
+        op = f"{namespace}.{base_name(name)}"
         names = _names(func, namespace, name)
         parameters = [(names.get(given, given), is_tensor) for given, is_tensor in parameters]
         return cls(
@@ -94,17 +93,12 @@ class Operator(NamedTuple):
         )
 
 
-def _base(name: str) -> str:
-    """The name of the operator whose in-place form this may be: ``add`` for ``add_``, ``__and__`` as it is."""
-    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
-
-
 def _names(func: Any, namespace: str, name: str) -> dict[str, str]:
     """What the arguments of an in-place form are called by the operator itself, where it calls them otherwise.
 
     ``dropout_`` names its first argument ``self``, ``dropout`` names it ``input``.
     """
-    base = _base(name)
+    base = base_name(name)
     packet = getattr(getattr(torch.ops, namespace), base, None) if base != name else None
     original = getattr(packet, func._overloadname, None)  # noqa: SLF001
     if original is None:
