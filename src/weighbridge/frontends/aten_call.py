@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from weighbridge.errors import GraphError
-from weighbridge.frontends.foreign import Step, whole_numbers
+from weighbridge.frontends.foreign import Step, asked_step, whole_numbers
 from weighbridge.graph import Allocation, Attribute, Role, TensorType
 
 __all__ = ["Argument", "As", "AtenCall", "AtenTensor", "Program", "Ref", "Rule", "refs", "translate"]
@@ -169,13 +169,7 @@ def translate(call: AtenCall, rule: Rule) -> Sequence[Step]:
     if not isinstance(rule, As):
         return rule(call)
     attributes = rule.attributes(call) if rule.attributes is not None else {}
-    operands = list(bind(call, rule.operands))
-    if not rule.results:
-        return (Step(rule.operator, operands, attributes, call.outputs),)
-    names = rule.results.split()
-    asked = [index for index in range(len(names)) if call.has_output(index)] or [0]
-    outputs = [call.outputs[index] if index < len(call.outputs) else "" for index in asked]
-    return (Step(rule.operator, operands, {**attributes, "outputs": tuple(names[index] for index in asked)}, outputs),)
+    return (asked_step(rule.operator, list(bind(call, rule.operands)), attributes, rule.results, call.outputs),)
 
 
 def bind(call: AtenCall, names: str) -> Iterator[tuple[str, str]]:

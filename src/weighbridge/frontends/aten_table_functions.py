@@ -15,39 +15,10 @@ from weighbridge.graph import Attribute
 __all__ = ["RULES_FUNCTIONS"]
 
 _SAME_NAME: Final = (
-    *(
-        "abs",
-        "neg",
-        "sign",
-        "floor",
-        "ceil",
-        "bitwise_not",
-        "reciprocal",
-        "sqrt",
-        "rsqrt",
-        "square",
-        "exp",
-        "exp2",
-        "expm1",
-    ),
-    *(
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "erf",
-        "erfc",
-        "erfinv",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-    ),
-    *("tanh", "asinh", "acosh", "atanh", "sinc", "digamma", "relu", "sigmoid", "mish", "log_sigmoid"),
+    *("abs", "neg", "sign", "floor", "ceil", "bitwise_not", "reciprocal", "sqrt", "rsqrt", "square"),
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "erf", "erfc", "erfinv", "sin", "cos"),
+    *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sinc"),
+    *("digamma", "relu", "sigmoid", "mish", "log_sigmoid"),
 )
 _OTHER_NAME: Final = {
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},

@@ -95,7 +95,7 @@ def _normal(call: AtenCall) -> Sequence[Step]:
 
 def _bernoulli(call: AtenCall) -> Sequence[Step]:
     """A probability for every element is read; one number for all of them is compared with uniform numbers."""
-    if call.overload == "default" and "p" not in call.arguments and not call.has("p"):
+    if call.overload == "default" and "p" not in call.arguments:
         return (one(call, "bernoulli"),)
     if call.has("p"):
         stretch = call.inner("probability")

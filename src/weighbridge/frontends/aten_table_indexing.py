@@ -44,7 +44,7 @@ def _index(call: AtenCall) -> Sequence[Step]:
 
 
 def _index_put(call: AtenCall) -> Sequence[Step]:
-    """With a single mask and a single value it is a selection; else values are written at positions."""
+    """Values written, or added, where indices and masks select."""
     operands, axes = _indices(call)
     pairs = [("x", call.operand("self")), ("updates", call.operand("values")), *operands]
     attributes: dict[str, Attribute] = {"axes": axes, "accumulate": bool(call.get("accumulate", False))}

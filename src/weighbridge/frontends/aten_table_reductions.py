@@ -7,7 +7,7 @@ from math import inf
 from typing import Final
 
 from weighbridge.errors import GraphError
-from weighbridge.frontends.aten_call import As, AtenCall, Rule
+from weighbridge.frontends.aten_call import As, AtenCall, Rule, translate
 from weighbridge.frontends.aten_steps import axes_of, axis_of, constant, made_shape, one, unchanged
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute
@@ -192,13 +192,7 @@ def _running(operator: str, results: str = "") -> Rule:
     def rule(call: AtenCall) -> Sequence[Step]:
         if _is_number(call):
             return _number_with_position(call)
-        attributes: dict[str, Attribute] = {"axis": _along(call)}
-        if not results:
-            return (one(call, operator, attributes),)
-        names = results.split()
-        asked = [place for place in range(len(names)) if call.has_output(place)] or [0]
-        attributes["outputs"] = tuple(names[place] for place in asked)
-        return (one(call, operator, attributes)._replace(outputs=tuple(call.outputs[place] for place in asked)),)
+        return translate(call, As(operator, "x=self", lambda call: {"axis": _along(call)}, results))
 
     return rule
 
@@ -236,9 +230,7 @@ def _kth_value(call: AtenCall) -> Sequence[Step]:
     axis = _along(call)
     k = call.integer("k", (call.type("self").shape[axis] + 1) // 2)
     attributes: dict[str, Attribute] = {"k": k, "axis": axis, "keep_dims": bool(call.integer("keepdim"))}
-    asked = [place for place in range(2) if call.has_output(place)] or [0]
-    attributes["outputs"] = tuple(("y", "indices")[place] for place in asked)
-    return (one(call, "kth_value", attributes)._replace(outputs=tuple(call.outputs[place] for place in asked)),)
+    return translate(call, As("kth_value", "x=self", lambda call: attributes, "y indices"))
 
 
 def _median(call: AtenCall) -> Sequence[Step]:

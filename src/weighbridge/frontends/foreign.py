@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
-__all__ = ["As", "Foreign", "Rule", "Services", "Step", "bind", "translate", "whole_numbers"]
+__all__ = ["As", "Foreign", "Rule", "Services", "Step", "asked_step", "bind", "translate", "whole_numbers"]
 
 
 class Services(Protocol):
@@ -155,13 +155,26 @@ def translate(call: Foreign, rule: Rule) -> Sequence[Step]:
     if not isinstance(rule, As):
         return rule(call)
     attributes = rule.attributes(call) if rule.attributes is not None else {}
-    if not rule.results:
-        return (Step(rule.operator, bind(call, rule.operands), attributes, call.outputs),)
-    names = rule.results.split()
-    asked = [index for index in range(len(names)) if call.has_output(index)] or [0]
-    outputs = [call.outputs[index] if index < len(call.outputs) else "" for index in asked]
-    attributes = {**attributes, "outputs": tuple(names[index] for index in asked)}
-    return (Step(rule.operator, bind(call, rule.operands), attributes, outputs),)
+    return (asked_step(rule.operator, bind(call, rule.operands), attributes, rule.results, call.outputs),)
+
+
+def asked_step(
+    operator: str,
+    operands: Sequence[tuple[str, str]],
+    attributes: Mapping[str, Attribute],
+    results: str,
+    outputs: Sequence[str],
+) -> Step:
+    """The step of an operator that makes only those of its ``results``, named in order, whose output is read.
+
+    The first where none is; without names all that there are.
+    """
+    if not results:
+        return Step(operator, operands, attributes, outputs)
+    names = results.split()
+    asked = [(name, output) for name, output in zip(names, outputs, strict=False) if output] or [(names[0], "")]
+    made, read = zip(*asked, strict=True)
+    return Step(operator, operands, {**attributes, "outputs": made}, read)
 
 
 def bind(call: Foreign, names: str) -> list[tuple[str, str]]:
