@@ -208,6 +208,12 @@ FORMS = {
     "aten.ger": (A.ger.default, (r(3), r(4)), None, 0),
     "aten.addr": (A.addr.default, (r(3, 4), r(3), r(4)), None, 0),
     "aten.kron": (A.kron.default, (r(2, 3), r(4, 5)), None, 0),
+    "aten.linalg_solve_triangular": (
+        A.linalg_solve_triangular.default, (r(2, 3, 3), r(2, 3, 5)), None, 0, {"upper": False},
+    ),
+    "aten.linalg_solve_triangular behind": (
+        A.linalg_solve_triangular.default, (r(3, 3), r(4, 5, 3)), None, 0, {"upper": True, "left": False},
+    ),
     "aten.cdist": (A.cdist.default, (r(2, 4, 3), r(1, 5, 3)), None, 0),
     "aten._cdist_forward": (A._cdist_forward.default, (r(2, 4, 3), r(2, 5, 3), math.inf, None), None, 0),
     "aten.pdist": (A.pdist.default, (r(5, 3),), None, 0),
@@ -227,8 +233,8 @@ def test_every_rule_has_a_form():
 
 @pytest.mark.parametrize("name", FORMS)
 def test_shapes_are_those_that_pytorch_makes(name):
-    operator, args, made, macs = FORMS[name]
-    assert weighed(operator, *args, made=made).macs == macs
+    operator, args, made, macs, *named = FORMS[name]
+    assert weighed(operator, *args, made=made, **dict(*named)).macs == macs
 
 
 # One kernel that runs here and that PyTorch neither counts nor takes apart, or products of vectors.

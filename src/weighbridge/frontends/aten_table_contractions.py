@@ -282,6 +282,10 @@ def _weight_norm(call: AtenCall) -> Sequence[Step]:
     )
 
 
+def _substitution(call: AtenCall) -> dict[str, Attribute]:
+    return {"left": bool(call.get("left", True)), "unit_diagonal": bool(call.get("unitriangular", False))}
+
+
 RULES_CONTRACTIONS: Final[Mapping[str, Rule]] = {
     **RULES_CONVOLUTIONS,
     "aten.linear": _linear,
@@ -317,6 +321,7 @@ RULES_CONTRACTIONS: Final[Mapping[str, Rule]] = {
     "aten.pdist": As("distances_within", "a=self", _degree),
     "aten._pdist_forward": As("distances_within", "a=self", _degree),
     "aten._euclidean_dist": As("distance_matrix", "a=x1 b=x2"),
+    "aten.linalg_solve_triangular": As("triangular_solve", "a=self b=B", _substitution),
     "aten.cross": As("cross", "a=self b=other", _cross),
     "aten.linalg_cross": As("cross", "a=self b=other", _cross),
     "aten.cosine_similarity": _cosine,

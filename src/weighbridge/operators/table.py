@@ -25,6 +25,7 @@ from .reductions import REDUCTION_OPERATORS
 from .sampling import SAMPLING_OPERATORS
 from .selection import SELECTION_OPERATORS
 from .sequences import SEQUENCE_OPERATORS
+from .solving import SOLVING_OPERATORS
 from .spectral import SPECTRAL_OPERATORS
 from .unary import UNARY_OPERATORS
 from .views import VIEW_OPERATORS
@@ -56,6 +57,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         SAMPLING_OPERATORS,
         SELECTION_OPERATORS,
         SPECTRAL_OPERATORS,
+        SOLVING_OPERATORS,
         SEQUENCE_OPERATORS,
         LOSS_OPERATORS,
     )

@@ -1,0 +1,44 @@
+"""Triangular systems of linear equations, solved by substitution: each step needs the one before, so it is no contraction."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final
+
+from weighbridge.errors import GraphError
+from weighbridge.graph import TensorType
+
+from .record import Call, Kind, Op, Work
+from .shapes import broadcast
+
+__all__ = ["SOLVING_OPERATORS"]
+
+
+def _solved(call: Call) -> tuple[TensorType, ...]:
+    """Systems of n equations, ... x n x n, and right sides, ... x n x k, or ... x k x n where the matrix stands behind."""
+    a, b = call.a.shape, call.b.shape
+    place = -2 if call["left"] else -1
+    if len(a) < 2 or len(b) < 2 or a[-1] != a[-2] or b[place] != a[-1]:
+        raise GraphError(f"a system of shape {a} cannot be solved for right sides of shape {b}")
+    return (TensorType((*broadcast(a[:-2], b[:-2]), *b[-2:]), call.b.dtype),)
+
+
+def _solving_work(call: Call) -> Work:
+    """A right side: n (n - 1) / 2 mul and as many add; n div, unless the diagonal is ones."""
+    n = call.a.shape[-1]
+    sides = prod(call.outputs[0].shape) // n if n else 0
+    steps = n * (n - 1) // 2
+    return Work(mul=steps, add=steps, div=0 if call["unit_diagonal"] else n).times(sides)
+
+
+SOLVING_OPERATORS: Final = (
+    Op(
+        "triangular_solve",
+        Kind.ELEMENTWISE,
+        "a b",
+        _solved,
+        _solving_work,
+        attributes={"left": True, "unit_diagonal": False},
+        summary="x of a x = b (or x a = b) for a triangular a, by substitution",
+    ),
+)
