@@ -58,7 +58,8 @@ def test_the_edges_may(name: str) -> None:
 
 FRAMEWORKS = "The core imports no framework and no terminal library"
 DEVICES = "Counts and memory know no device"
-ONNX = "A framework is imported by its own front end alone"
+FRONT_END = "A framework is imported by its own front end alone"
+FILES = "Files are read without PyTorch: no module that imports it is in reach"
 LAYERS = "The vocabulary stands at the bottom"
 
 
@@ -70,8 +71,10 @@ LAYERS = "The vocabulary stands at the bottom"
         ("estimates/fit.py", "from weighbridge.devices.read import read_device", FRAMEWORKS),
         ("memory/records.py", "from weighbridge.devices.device import Device", DEVICES),
         ("graph.py", "from weighbridge.counts.facts import NetworkFacts", LAYERS),
-        ("report/record.py", "import onnx", ONNX),
-        ("frontends/onnx_wire.py", "from google.protobuf import message", ONNX),
+        ("report/record.py", "import onnx", FRONT_END),
+        ("frontends/onnx_wire.py", "from google.protobuf import message", FRONT_END),
+        ("frontends/torch_sources.py", "import timm", FRONT_END),
+        ("frontends/aten_archive.py", "from weighbridge.frontends.torch_capture import type_of", FILES),
     ],
 )
 def test_a_planted_import_breaks_a_contract(tmp_path: Path, name: str, planted: str, contract: str) -> None:

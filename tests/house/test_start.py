@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 FRAMEWORKS = {"onnx", "numpy", "google.protobuf", "torch", "tensorflow"}
+EXPORTED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "small_net.pt2"
 LIBRARIES = {"rich", "typer", "cattrs", "click"}
 
 
@@ -38,8 +39,9 @@ def test_importing_the_package_loads_nothing_else() -> None:
         ("weigh", "alexnet", "--on", "toy"),
         ("weigh", "alexnet", "--json", "-"),
         ("devices",),
+        ("weigh", str(EXPORTED), "--batch", "4"),
     ],
-    ids=" ".join,
+    ids=lambda arguments: " ".join(Path(one).name for one in arguments),
 )
 def test_commands_that_need_no_framework_load_none(arguments: tuple[str, ...]) -> None:
     assert not loaded_by(command(*arguments)) & FRAMEWORKS
