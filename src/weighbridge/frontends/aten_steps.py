@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import AtenCall, Rule
@@ -10,6 +11,7 @@ from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute, Shape
 
 __all__ = [
+    "TO_END",
     "axes_of",
     "axis_of",
     "chain",
@@ -17,10 +19,13 @@ __all__ = [
     "functions",
     "made_shape",
     "one",
+    "scaled",
     "stretched",
     "unchanged",
 ]
 
+TO_END: Final = (1 << 63) - 1
+"""How PyTorch says "to the end" of an axis."""
 Stage = tuple[str, Mapping[str, Attribute]]
 
 
@@ -78,6 +83,14 @@ def made_shape(call: AtenCall, place: int = 0) -> Shape:
     if place >= len(call.made):
         raise GraphError(f"the program does not say what {call.op} makes", where=call.name)
     return call.made[place].shape
+
+
+def scaled(call: AtenCall, x: str, argument: str) -> tuple[list[Step], str]:
+    """``x`` times the number in an argument, and the steps that this takes: none where the number is 1."""
+    if call.number(argument, 1) == 1:
+        return [], x
+    factor, product = constant(call, argument, call.made[0].dtype.name), call.inner(f"{argument}.product")
+    return [factor, Step("mul", [("a", x), ("b", factor.outputs[0])], {}, (product,))], product
 
 
 def stretched(call: AtenCall, x: str, old: Shape, new: Shape, into: str) -> Step:

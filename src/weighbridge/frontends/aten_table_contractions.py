@@ -12,7 +12,7 @@ from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import As, AtenCall, Rule
-from weighbridge.frontends.aten_steps import constant
+from weighbridge.frontends.aten_steps import scaled
 from weighbridge.frontends.aten_table_convolutions import RULES_CONVOLUTIONS
 from weighbridge.frontends.foreign import Step
 from weighbridge.frontends.matrix_chain import cheapest_order
@@ -203,23 +203,15 @@ def _outer(call: AtenCall) -> Sequence[Step]:
 def _added_outer(call: AtenCall) -> Sequence[Step]:
     """Addr: an outer product and an addition, each with its factor."""
     column, product = call.inner("column"), call.inner("product")
-    before, added = _scaled(call, call.operand("self"), "beta")
-    behind, scaled = _scaled(call, product, "alpha")
+    before, added = scaled(call, call.operand("self"), "beta")
+    behind, addend = scaled(call, product, "alpha")
     return (
         Step("unsqueeze", [("x", call.operand("vec1"))], {"axes": (1,)}, [column]),
         Step("mul", [("a", column), ("b", call.operand("vec2"))], {}, [product]),
         *before,
         *behind,
-        Step("add", [("a", added), ("b", scaled)], {}, call.outputs),
+        Step("add", [("a", added), ("b", addend)], {}, call.outputs),
     )
-
-
-def _scaled(call: AtenCall, x: str, factor: str) -> tuple[Sequence[Step], str]:
-    """The steps that multiply ``x`` by an argument, none if that is 1, and the id of the product."""
-    if call.number(factor, 1) == 1:
-        return (), x
-    number, made = constant(call, factor, call.made[0].dtype.name), call.inner(f"{factor}.scaled")
-    return (number, Step("mul", [("a", x), ("b", number.outputs[0])], {}, [made])), made
 
 
 def _kron(call: AtenCall) -> Sequence[Step]:

@@ -7,9 +7,10 @@ from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import As, AtenCall, Ref, Rule
-from weighbridge.frontends.aten_steps import axis_of, constant, made_shape, one, stretched
+from weighbridge.frontends.aten_steps import axis_of, constant, made_shape, one, scaled, stretched
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute
+from weighbridge.operators.gathering import is_mask
 
 __all__ = ["RULES_INDEXING"]
 
@@ -27,7 +28,7 @@ def _indices(call: AtenCall) -> tuple[list[tuple[str, str]], tuple[int, ...]]:
         operands.append(("indices", index.id))
         axes.append(axis)
         kind = call.types[index.id]
-        axis += max(len(kind.shape), 1) if kind.dtype.name in ("bool", "uint8") else 1
+        axis += max(len(kind.shape), 1) if is_mask(kind) else 1
     return operands, tuple(axes)
 
 
@@ -37,8 +38,7 @@ def _index(call: AtenCall) -> Sequence[Step]:
     if not operands:
         return (one(call, "identity"),)
     x = ("x", call.operand("self"))
-    kinds = [call.types[tensor].dtype.name for _, tensor in operands]
-    if len(operands) == 1 and kinds[0] not in ("bool", "uint8"):
+    if len(operands) == 1 and not is_mask(call.types[operands[0][1]]):
         return (Step("gather", [x, operands[0]], {"axis": axes[0]}, call.outputs),)
     return (Step("index", [x, *operands], {"axes": axes}, call.outputs),)
 
@@ -164,12 +164,7 @@ def _scatter(call: AtenCall) -> Sequence[Step]:
 
 def _index_add(call: AtenCall) -> Sequence[Step]:
     """Slices added along an axis, ``alpha`` times."""
-    steps: list[Step] = []
-    source = call.operand("source")
-    if call.number("alpha", 1) != 1:
-        factor, source = constant(call, "factor", call.type("self").dtype.name), call.inner("scaled")
-        product = Step("mul", [("a", call.operand("source")), ("b", factor.outputs[0])], {}, (source,))
-        steps = [factor, product]
+    steps, source = scaled(call, call.operand("source"), "alpha")
     return [*steps, _slices_written(call, source, accumulate=True)]
 
 

@@ -7,16 +7,13 @@ from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import As, AtenCall, Rule
-from weighbridge.frontends.aten_steps import axis_of, constant, made_shape, one, stretched, unchanged
+from weighbridge.frontends.aten_steps import TO_END, axis_of, constant, made_shape, one, stretched, unchanged
 from weighbridge.frontends.aten_table_indexing import RULES_INDEXING
 from weighbridge.frontends.aten_table_sizes import RULES_SIZES
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute
 
 __all__ = ["RULES_SHAPES"]
-
-_LAST: Final = (1 << 63) - 1
-"""How PyTorch says "to the end"."""
 
 
 def _reshape(call: AtenCall) -> dict[str, Attribute]:
@@ -130,7 +127,7 @@ def _sliced(call: AtenCall, axis: int, start: int, end: int, step: int = 1) -> S
 
 def _slice(call: AtenCall) -> Sequence[Step]:
     axis = axis_of(call.integer("dim"), call.rank("self"))
-    return _sliced(call, axis, call.integer("start"), call.integer("end", _LAST), call.integer("step", 1))
+    return _sliced(call, axis, call.integer("start"), call.integer("end", TO_END), call.integer("step", 1))
 
 
 def _narrow(call: AtenCall) -> Sequence[Step]:
@@ -157,7 +154,7 @@ def _walked_back(call: AtenCall, axes: tuple[int, ...], into: str = "") -> Step:
     count = len(axes)
     attributes: dict[str, Attribute] = {
         "starts": (-1,) * count,
-        "ends": (-_LAST,) * count,
+        "ends": (-TO_END,) * count,
         "axes": axes,
         "steps": (-1,) * count,
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from weighbridge.frontends.aten_call import As, AtenCall, Rule
-from weighbridge.frontends.aten_steps import axis_of, made_shape, one, unchanged
+from weighbridge.frontends.aten_steps import TO_END, axis_of, made_shape, one, unchanged
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute, Shape
 
@@ -167,7 +167,7 @@ def _difference(call: AtenCall) -> Sequence[Step]:
     for turn in range(times):
         later, earlier = call.inner(f"later.{turn}"), call.inner(f"earlier.{turn}")
         result = call.outputs[0] if turn == times - 1 else call.inner(f"difference.{turn}")
-        for start, end, part in ((1, 1 << 62, later), (0, -1, earlier)):
+        for start, end, part in ((1, TO_END, later), (0, -1, earlier)):
             steps.append(Step("slice", [("x", x)], {"starts": (start,), "ends": (end,), "axes": (axis,)}, (part,)))
         steps.append(Step("sub", [("a", later), ("b", earlier)], {}, (result,)))
         x = result

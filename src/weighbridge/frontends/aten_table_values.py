@@ -7,7 +7,7 @@ from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import As, AtenCall, Rule
-from weighbridge.frontends.aten_steps import constant
+from weighbridge.frontends.aten_steps import constant, scaled
 from weighbridge.frontends.aten_table_functions import RULES_FUNCTIONS
 from weighbridge.frontends.aten_table_generators import RULES_GENERATORS
 from weighbridge.frontends.aten_table_reductions import RULES_REDUCTIONS
@@ -70,20 +70,12 @@ def _pair(operator: str, a: str, b: str, result: str) -> Step:
     return Step(operator, [("a", a), ("b", b)], {}, (result,))
 
 
-def _scaled(call: AtenCall, tensor: str, name: str, default: float = 1) -> tuple[list[Step], str]:
-    """``tensor`` times the number in an argument, and the steps that this takes: none where it is 1."""
-    if call.number(name, default) == 1:
-        return [], tensor
-    factor, scaled = constant(call, f"{name}.value", call.made[0].dtype.name), call.inner("scaled")
-    return [factor, _pair("mul", tensor, factor.outputs[0], scaled)], scaled
-
-
 def _sum(operator: str) -> Rule:
     """A sum or difference, of which ``alpha`` scales the second operand."""
 
     def rule(call: AtenCall) -> Sequence[Step]:
-        steps, scaled = _scaled(call, call.operand("other"), "alpha")
-        return [*steps, _pair(operator, call.operand("self"), scaled, call.outputs[0])]
+        steps, product = scaled(call, call.operand("other"), "alpha")
+        return [*steps, _pair(operator, call.operand("self"), product, call.outputs[0])]
 
     return rule
 
@@ -91,10 +83,10 @@ def _sum(operator: str) -> Rule:
 def _add_relu(call: AtenCall) -> Sequence[Step]:
     """The sum and its activation, fused by passes that prepare a network for the processor."""
     total = call.inner("total")
-    steps, scaled = _scaled(call, call.operand("other"), "alpha")
+    steps, product = scaled(call, call.operand("other"), "alpha")
     return [
         *steps,
-        _pair("add", call.operand("self"), scaled, total),
+        _pair("add", call.operand("self"), product, total),
         Step("relu", [("x", total)], {}, call.outputs),
     ]
 
@@ -110,8 +102,8 @@ def _times_power_of_two(call: AtenCall) -> Sequence[Step]:
 
 def _rsub(call: AtenCall) -> Sequence[Step]:
     """The other less alpha times self."""
-    steps, scaled = _scaled(call, call.operand("self"), "alpha")
-    return [*steps, _pair("sub", call.operand("other"), scaled, call.outputs[0])]
+    steps, product = scaled(call, call.operand("self"), "alpha")
+    return [*steps, _pair("sub", call.operand("other"), product, call.outputs[0])]
 
 
 _ROUNDED: Final = {"floor": "floor", "trunc": "truncate"}
@@ -159,11 +151,11 @@ def _fused_add(operator: str) -> Rule:
 
     def rule(call: AtenCall) -> Sequence[Step]:
         inner = call.inner(operator)
-        steps, scaled = _scaled(call, inner, "value")
+        steps, product = scaled(call, inner, "value")
         return [
             _pair(operator, call.operand("tensor1"), call.operand("tensor2"), inner),
             *steps,
-            _pair("add", call.operand("self"), scaled, call.outputs[0]),
+            _pair("add", call.operand("self"), product, call.outputs[0]),
         ]
 
     return rule

@@ -18,7 +18,7 @@ from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import INT64, axes_of, dtype_of, known, same_rank, selects, sizes_of
 from .shapes import axis_of, broadcast
 
-__all__ = ["GATHERING_OPERATORS"]
+__all__ = ["GATHERING_OPERATORS", "is_mask"]
 
 
 def _gather(call: Call) -> tuple[TensorType, ...]:
@@ -101,9 +101,14 @@ def _tensor_scatter(call: Call) -> tuple[TensorType, ...]:
     return (call.x,)
 
 
+def is_mask(index: TensorType) -> bool:
+    """Whether an index says of every element whether it is selected: truth values, and bytes as PyTorch takes them."""
+    return index.dtype.name in ("bool", "uint8")
+
+
 def _masks(call: Call) -> int:
-    """Elements of the masks among the indices; bytes are masks, too."""
-    return sum(one.elements for one in call.all("indices") if one.dtype.name in ("bool", "uint8"))
+    """Elements of the masks among the indices."""
+    return sum(one.elements for one in call.all("indices") if is_mask(one))
 
 
 def _selected(call: Call) -> Shape | None:
