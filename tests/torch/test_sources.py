@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 import weighbridge
 from weighbridge import BadSpec, NeedsShape, WeighbridgeError
@@ -175,11 +176,24 @@ def test_the_main_input_of_a_config(
     assert shapes(config(tmp_path, **fields), **sizes) == expected
 
 
-def test_what_a_forward_cannot_do_without_values_is_built_with_some(tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
-    experts = {**LLAMA, "model_type": "mixtral", "num_local_experts": 2}
-    graph = weighbridge.load(config(tmp_path, **experts), sequence=8)
+class Rows(nn.Module):
+    """Its forward reads the number of rows from a buffer: neither the meta device nor zeros will do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.tensor(4))
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        return image.reshape(int(self.rows), -1)
+
+
+def test_what_a_forward_cannot_do_without_values_is_built_with_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    timm = pytest.importorskip("timm")
+    monkeypatch.setattr(timm, "is_model", lambda name: name == "rows")
+    monkeypatch.setattr(timm, "create_model", lambda name, **choices: Rows())
+    graph = weighbridge.load("timm:rows")
     assert graph.capture.startswith("ran once with values")
+    assert [graph.tensors[tensor].shape for tensor in graph.outputs] == [(4, 3 * 224 * 224 // 4)]
 
 
 def test_a_length_that_nobody_gave_is_asked_for(tmp_path: Path) -> None:
