@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
 
+from tests.torch.modules import OneCall
 from weighbridge.counts.cost import call_of
 from weighbridge.frontends.aten_call import Program, Rule
 from weighbridge.frontends.aten_graph import build
@@ -40,15 +40,6 @@ def example(call: Callable[..., Any], *tensors: str) -> Example:
 def given(function: Callable[..., Any], *arguments: Any, **named: Any) -> Callable[..., Any]:
     """The function with these arguments behind the tensors."""
     return lambda *tensors: function(*tensors, *arguments, **named)
-
-
-class OneCall(nn.Module):
-    def __init__(self, call: Callable[..., Any]) -> None:
-        super().__init__()
-        self.call = call
-
-    def forward(self, *tensors: torch.Tensor) -> Any:
-        return self.call(*tensors)
 
 
 def drawn(texts: Sequence[str], seed: int) -> list[torch.Tensor]:

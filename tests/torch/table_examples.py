@@ -6,26 +6,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
 
+from tests.torch.modules import OneCall
 from weighbridge.dtypes import DTYPES
 from weighbridge.frontends.aten_call import AtenCall, AtenTensor, Program, Ref
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.from_torch import load_torch
 from weighbridge.graph import UNKNOWN, Graph, Role, Shape, TensorType
-
-
-class Calls(nn.Module):
-    """A module whose forward is a function of its inputs."""
-
-    def __init__(self, function: Callable[..., Any], **members: nn.Module | nn.Parameter) -> None:
-        super().__init__()
-        self._function = function
-        for name, member in members.items():
-            setattr(self, name, member)
-
-    def forward(self, *inputs: torch.Tensor) -> Any:
-        return self._function(*inputs)
 
 
 class Example(NamedTuple):
@@ -42,7 +29,7 @@ def example(operators: str, function: Callable[..., Any], *inputs: torch.Tensor)
 
 def captured(one: Example, origin: str) -> Graph:
     """The graph of an example, after it was held against PyTorch's own result and what the example says of it."""
-    graph = load_torch(Calls(one.function), one.inputs)
+    graph = load_torch(OneCall(one.function), one.inputs)
     assert not [node for node in graph.nodes if node.operator == UNKNOWN], [node.reason for node in graph.nodes]
     assert tuple(node.operator for node in graph.nodes if node.origin == origin) == one.operators
     with torch.inference_mode():

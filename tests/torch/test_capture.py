@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import weighbridge
+from tests.torch.modules import Calls
 from weighbridge.errors import BadModel, NeedsShape
 from weighbridge.frontends.from_torch import load_torch
 from weighbridge.report import Report
@@ -16,19 +17,6 @@ from weighbridge.report import Report
 
 def weighed(model: nn.Module, *inputs: torch.Tensor) -> Report:
     return weighbridge.weigh(load_torch(model, inputs))
-
-
-class Calls(nn.Module):
-    """A module whose forward is a function of itself and its inputs."""
-
-    def __init__(self, function, **members) -> None:  # type: ignore[no-untyped-def]
-        super().__init__()
-        self._function = function
-        for name, member in members.items():
-            setattr(self, name, member)
-
-    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        return self._function(self, *inputs)
 
 
 def filled(self: nn.Module, x: torch.Tensor) -> torch.Tensor:

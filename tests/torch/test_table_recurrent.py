@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.torch.aten_calls import decomposed_macs, graph_of, weighed
+from tests.torch.modules import Calls
 from weighbridge.counts import count
 from weighbridge.frontends.aten_table_embedding import RULES_EMBEDDING
 from weighbridge.frontends.aten_table_recurrent import RULES_RECURRENT
@@ -20,19 +21,6 @@ from weighbridge.frontends.from_torch import load_torch
 A = torch.ops.aten
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 CELLS = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "rnn": nn.RNNCell}
-
-
-class Calls(nn.Module):
-    """A module whose forward is a function of itself and its inputs."""
-
-    def __init__(self, function, **members):
-        super().__init__()
-        self._function = function
-        for name, member in members.items():
-            setattr(self, name, member)
-
-    def forward(self, *inputs):
-        return self._function(self, *inputs)
 
 
 def facts_of(module, *inputs):
