@@ -108,7 +108,8 @@ def _made(file: ModuleType, name: str, choices: Mapping[str, Any], path: Path) -
         _check_choices(found, name, choices, path)
         found = _run(lambda: found(**choices), path, f"{name} failed")
     elif choices:
-        raise BadSpec(f"{name} takes no parameters: it is made already", where=str(path))
+        hint = f"leave out what is behind {path.name}:{name}"
+        raise BadSpec(f"{name} takes no parameters: it is made already", where=str(path), hint=hint)
     if not _is_module(found):
         what = f"{name} {'returned' if callable(getattr(file, name)) else 'is'} no torch.nn.Module but {_kind(found)}"
         raise BadSpec(what, where=str(path), hint="name a class of modules, or a function that returns a module")

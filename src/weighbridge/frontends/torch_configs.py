@@ -20,9 +20,13 @@ from .torch_inputs import Arguments, TensorSpec, needs_inputs
 __all__ = ["recipe_parts"]
 
 _MAX_BYTES: Final = 16 << 20
-_CODE: Final = frozenset({"auto_map", "attn_implementation", "_attn_implementation", "experts_implementation"})
+_CODE: Final = frozenset(
+    {
+        *("auto_map", "use_kernels", "attn_implementation", "_attn_implementation", "_attn_implementation_internal"),
+        *("experts_implementation", "_experts_implementation"),
+    }
+)
 """Keys that can name code outside the library; without them it chooses among its own."""
-_MORE_CODE: Final = frozenset({"_attn_implementation_internal", "_experts_implementation", "use_kernels"})
 
 
 def recipe_parts(
@@ -58,7 +62,8 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(content)
     except RecursionError:
-        raise BadSpec("the config is nested too deeply", where=str(path)) from None
+        hint = "name the model's config.json"
+        raise BadSpec("the config is nested too deeply", where=str(path), hint=hint) from None
     except ValueError as error:
         raise BadSpec(f"the config is no JSON: {error}", where=str(path), hint="name the model's config.json") from None
     if not isinstance(data, dict):
@@ -85,12 +90,13 @@ def _config(transformers: Any, data: Mapping[str, Any], path: Path) -> Any:
     try:
         return known[kind].from_dict(_without_code(data))
     except Exception as error:
-        raise BadSpec(f"{kind} does not take this config: {_brief(error)}", where=str(path)) from None
+        hint = f"it may be written for another version than transformers {transformers.__version__}"
+        raise BadSpec(f"{kind} does not take this config: {_brief(error)}", where=str(path), hint=hint) from None
 
 
 def _without_code(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_code(item) for key, item in value.items() if key not in _CODE and key not in _MORE_CODE}
+        return {key: _without_code(item) for key, item in value.items() if key not in _CODE}
     return [_without_code(item) for item in value] if isinstance(value, list) else value
 
 

@@ -13,7 +13,7 @@ from weighbridge.frontends.aten_table import rule_of
 
 __all__ = ["Operator", "moved"]
 
-_MAX_REAL: Final = 65_536
+_MAX_KEPT_ELEMENTS: Final = 65_536
 """Elements up to which whole numbers made from nothing have values, so that sizes computed from them are known."""
 _COUNTING: Final = frozenset({"arange", "randperm", "tril_indices", "triu_indices"})
 """Operators that make whole numbers unless they are told otherwise."""
@@ -117,7 +117,12 @@ def moved(
     given = args[place] if place < len(args) else kwargs.get("device")
     if operator.is_factory:
         on_processor = given is None or torch.device(given).type == "cpu"
-        if keeps_values and on_processor and _are_whole(operator, args, kwargs) and _elements(args) <= _MAX_REAL:
+        if (
+            keeps_values
+            and on_processor
+            and _are_whole(operator, args, kwargs)
+            and _elements(args) <= _MAX_KEPT_ELEMENTS
+        ):
             return args, kwargs
     elif given is None:
         return args, kwargs
