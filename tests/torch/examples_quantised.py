@@ -120,15 +120,6 @@ LAYERS = [
         example("matmul", lambda a, b: quantized.matmul(eight_bits(a), eight_bits(b), *OUT), R(3, 4, 5), R(3, 5, 6)),
     ),
     (
-        "aten._int_mm",
-        example(
-            "matmul",
-            torch._int_mm,
-            torch.ones(32, 16, dtype=torch.int8),
-            torch.ones(16, 8, dtype=torch.int8),
-        ),
-    ),
-    (
         "aten._weight_int8pack_mm",
         example(
             "linear",

@@ -10,7 +10,7 @@ from weighbridge.frontends.aten_call import As, AtenCall, Rule, bind
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute
 
-__all__ = ["LOSS_RULES", "NORMALISATION_RULES", "POOLING_RULES", "RULES_LAYERS", "SAMPLING_RULES", "spatial", "window"]
+__all__ = ["RULES_LAYERS", "max_window", "spatial"]
 
 _STATISTICS: Final = "mean=running_mean variance=running_var"
 _BATCH_NORM: Final = f"x=input scale=weight bias=bias {_STATISTICS}"
@@ -52,7 +52,7 @@ def _along(call: AtenCall) -> dict[str, Attribute]:
     return {"axis": call.integer("dim", -1)}
 
 
-NORMALISATION_RULES: Final[dict[str, Rule]] = {
+_NORMALISATIONS: Final[dict[str, Rule]] = {
     "aten.batch_norm": As("batch_norm", _BATCH_NORM, _batch_norm, "y"),
     "aten.native_batch_norm": As("batch_norm", _BATCH_NORM, _batch_norm, _OWN_STATISTICS),
     "aten._native_batch_norm_legit": As("batch_norm", _BATCH_NORM, _batch_norm, _OWN_STATISTICS),
@@ -94,7 +94,7 @@ def spatial(call: AtenCall, name: str, rank: int, default: tuple[int, ...] = ())
     return values * rank if len(values) == 1 else values
 
 
-def window(call: AtenCall, rank: int, kernel: str = "kernel_size") -> dict[str, Attribute]:
+def _window(call: AtenCall, rank: int, kernel: str = "kernel_size") -> dict[str, Attribute]:
     """Kernel, stride (as large as the kernel, where none is given) and padding of a pool."""
     size = spatial(call, kernel, rank)
     return {
@@ -105,12 +105,13 @@ def window(call: AtenCall, rank: int, kernel: str = "kernel_size") -> dict[str, 
     }
 
 
-def _max_pool(rank: int) -> Callable[[AtenCall], dict[str, Attribute]]:
-    return lambda call: {**window(call, rank), "dilation": spatial(call, "dilation", rank, (1,))}
+def max_window(rank: int) -> Callable[[AtenCall], dict[str, Attribute]]:
+    """The attributes of a largest-value pool over ``rank`` axes."""
+    return lambda call: {**_window(call, rank), "dilation": spatial(call, "dilation", rank, (1,))}
 
 
 def _average_pool(rank: int) -> Callable[[AtenCall], dict[str, Attribute]]:
-    return lambda call: {**window(call, rank), "count_include_pad": bool(call.integer("count_include_pad", 1))}
+    return lambda call: {**_window(call, rank), "count_include_pad": bool(call.integer("count_include_pad", 1))}
 
 
 def _to_size(rank: int) -> Callable[[AtenCall], dict[str, Attribute]]:
@@ -132,13 +133,13 @@ def _fractional(rank: int) -> Callable[[AtenCall], dict[str, Attribute]]:
 
 def _pools(rank: int) -> dict[str, Rule]:
     """The pools over so many axes, those that exist."""
-    maximum, with_indices = As("max_pool", "x=self", _max_pool(rank), "y"), "y indices"
+    maximum, with_indices = As("max_pool", "x=self", max_window(rank), "y"), "y indices"
     adaptive = As("adaptive_average_pool", "x=self", _to_size(rank))
     rules: dict[str, Rule] = {
         f"aten.max_pool{rank}d": maximum,
         f"aten.quantized_max_pool{rank}d": maximum,
         f"aten.mkldnn_max_pool{rank}d": maximum,
-        f"aten.max_pool{rank}d_with_indices": As("max_pool", "x=self", _max_pool(rank), with_indices),
+        f"aten.max_pool{rank}d_with_indices": As("max_pool", "x=self", max_window(rank), with_indices),
         f"aten.avg_pool{rank}d": As("average_pool", "x=self", _average_pool(rank)),
         f"aten.adaptive_avg_pool{rank}d": adaptive,
         f"aten.adaptive_max_pool{rank}d": As("adaptive_max_pool", "x=self", _to_size(rank), with_indices),
@@ -152,7 +153,7 @@ def _pools(rank: int) -> dict[str, Rule]:
     return rules
 
 
-POOLING_RULES: Final[dict[str, Rule]] = {**_pools(1), **_pools(2), **_pools(3)}
+_POOLING: Final[dict[str, Rule]] = {**_pools(1), **_pools(2), **_pools(3)}
 
 
 def _resize(rank: int, mode: str, *, antialias: bool = False) -> Rule:
@@ -197,7 +198,7 @@ def _grid_size(call: AtenCall) -> dict[str, Attribute]:
 
 _SAMPLE: Final = As("grid_sample", "x=input grid=grid", _grid)
 
-SAMPLING_RULES: Final[dict[str, Rule]] = {
+_SAMPLING: Final[dict[str, Rule]] = {
     **{f"aten.upsample_nearest{rank}d": _resize(rank, "nearest") for rank in (1, 2, 3)},
     **{f"aten._upsample_nearest_exact{rank}d": _resize(rank, "nearest") for rank in (1, 2, 3)},
     "aten.upsample_linear1d": _resize(1, "linear"),
@@ -252,7 +253,7 @@ _ALIGNED: Final = As(
 )
 _ALIGNED_EACH: Final = As(_ALIGNED.operator, _ALIGNED.operands, lambda call: {"reduction": "none"}, "loss")
 
-LOSS_RULES: Final[dict[str, Rule]] = {
+_LOSSES: Final[dict[str, Rule]] = {
     "aten.cross_entropy_loss": As("softmax_cross_entropy_loss", f"{_PAIR} weight=weight", _cross_entropy, "loss"),
     "aten.nll_loss": _LIKELIHOOD,
     "aten.nll_loss_nd": _LIKELIHOOD,
@@ -276,4 +277,4 @@ LOSS_RULES: Final[dict[str, Rule]] = {
     "aten._ctc_loss": _ALIGNED_EACH,
 }
 
-RULES_LAYERS: Final[Mapping[str, Rule]] = {**NORMALISATION_RULES, **POOLING_RULES, **SAMPLING_RULES, **LOSS_RULES}
+RULES_LAYERS: Final[Mapping[str, Rule]] = {**_NORMALISATIONS, **_POOLING, **_SAMPLING, **_LOSSES}

@@ -6,11 +6,11 @@ of a layer arrives as ``weight`` and ``bias``, and the window of a packed convol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from weighbridge.frontends.aten_call import As, AtenCall, Rule, bind
-from weighbridge.frontends.aten_table_layers import spatial, window
+from weighbridge.frontends.aten_table_layers import max_window, spatial
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute
 
@@ -19,7 +19,6 @@ __all__ = ["RULES_QUANTISED"]
 _IN_TENSORS: Final = "in_tensors"
 _DYNAMIC: Final = "dynamic"
 _WEIGHT_ONLY: Final = "weight_only"
-_Attributes = Callable[[AtenCall], Mapping[str, Attribute]]
 
 
 def _chain(first: As, *links: As) -> Rule:
@@ -112,7 +111,6 @@ _LAYERS: Final[dict[str, Rule]] = {
     "quantized.conv2d_add": _chain(*_convolution(2, _IN_TENSORS), _ADD),
     "quantized.conv2d_add_relu": _chain(*_convolution(2, _IN_TENSORS), _ADD, _RELU),
     "quantized.matmul": As("matmul", "x=qa w=qb", lambda call: {"quantisation": _IN_TENSORS}),
-    "aten._int_mm": As("matmul", "x=self w=mat2", lambda call: {"output_dtype": "int32"}),
     "aten._weight_int8pack_mm": As(
         "linear", "x=self w=mat2 w_scale=scales", lambda call: {"quantisation": _WEIGHT_ONLY}
     ),
@@ -146,10 +144,6 @@ def _axis(call: AtenCall) -> dict[str, Attribute]:
 _CONCAT: Final = As("concat", "*xs=qx", _axis)
 
 
-def _window(rank: int) -> _Attributes:
-    return lambda call: {**window(call, rank), "dilation": spatial(call, "dilation", rank, (1,))}
-
-
 def _alpha(call: AtenCall) -> dict[str, Attribute]:
     return {"alpha": call.number("alpha", 1.0)}
 
@@ -170,8 +164,8 @@ _OTHERS: Final[dict[str, Rule]] = {
     ),
     "quantized.instance_norm": As("instance_norm", _AFFINE, _normalised),
     "quantized.softmax": As("softmax", "x=qx", _axis),
-    "quantized.max_pool1d": As("max_pool", "x=qx", _window(1), "y"),
-    "quantized.max_pool2d": As("max_pool", "x=qx", _window(2), "y"),
+    "quantized.max_pool1d": As("max_pool", "x=qx", max_window(1), "y"),
+    "quantized.max_pool2d": As("max_pool", "x=qx", max_window(2), "y"),
     "quantized.hardswish": As("hard_swish", "x=input"),
     "quantized.sigmoid": As("sigmoid", "x=qx"),
     "quantized.leaky_relu": As("leaky_relu", "x=qx", _slope),
