@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from weighbridge.frontends.aten_call import As, Rule
+from weighbridge.errors import GraphError
+from weighbridge.frontends.aten_call import As, AtenCall, Rule
 from weighbridge.frontends.aten_table_attention import RULES_ATTENTION
 from weighbridge.frontends.aten_table_contractions import RULES_CONTRACTIONS
 from weighbridge.frontends.aten_table_embedding import RULES_EMBEDDING
@@ -16,10 +17,18 @@ from weighbridge.frontends.aten_table_shapes import RULES_SHAPES
 from weighbridge.frontends.aten_table_spectral import RULES_SPECTRAL
 from weighbridge.frontends.aten_table_values import RULES_VALUES
 from weighbridge.frontends.aten_table_vision import RULES_VISION
+from weighbridge.frontends.foreign import Step
 
 __all__ = ["RULES", "rule_of"]
 
+
+def _unseen(call: AtenCall) -> Sequence[Step]:
+    """A tensor that appears in a run and that no call gave."""
+    raise GraphError("it was not made by PyTorch in the thread that runs the model, so what made it is not seen")
+
+
 RULES: Final[Mapping[str, Rule]] = {
+    "weighbridge.unseen": _unseen,
     "weighbridge.updated": As("updated", "x=x *parts=parts"),
     **RULES_ATTENTION,
     **RULES_CONTRACTIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from math import prod
 from typing import Any, Final, NamedTuple
@@ -19,6 +19,7 @@ from weighbridge.frontends.aten_call import AtenTensor, Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.torch_capture import Recorder, ValuesWritten
 from weighbridge.frontends.torch_copy import meta_copy, real_copy
+from weighbridge.frontends.torch_overlap import shared
 from weighbridge.frontends.torch_processor import mark_fast_paths
 from weighbridge.frontends.torch_scope import Scopes
 from weighbridge.frontends.torch_state import untouched
@@ -33,6 +34,7 @@ _RAN: Final = (
 )
 _GRADIENTS: Final = re.compile(r"grad_fn|require(s)? grad|inference tensor|autograd", re.IGNORECASE)
 """What PyTorch says where a module takes derivatives in its forward pass."""
+_GENERATOR: Final = "weigh a module whose forward returns what the generator gives: list(super().forward(x))"
 _DEPTH: Final = 8
 """How deep results are looked into: deeper than any structure of outputs, and an object may hold itself."""
 
@@ -120,15 +122,17 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
         try:
             with recorder:
                 result = copied(*given[0], **given[1])
+            if isinstance(result, Generator | AsyncGenerator | Coroutine):
+                raise BadModel("forward returns a generator, which computes nothing yet", hint=_GENERATOR)
             outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in _tensors_in(result)))
         except Exception as error:
             raise _Failed(error, *scopes.failing(error.__traceback__)) from None
         finally:
-            recorder.finish()
+            said = recorder.finish()
     calls = recorder.recording.finished(outputs)
     tensors = tuple(recorder.recording.tensors.values())
     held, notes = recorder.storages.record()
-    notes = (*notes, *_frozen_notes(model, tensors))
+    notes = (*said, *notes, *_frozen_notes(model, tensors))
     return Program(name, tensors, calls, tuple(dict.fromkeys(inputs)), outputs, attempt.says, notes, held)
 
 
@@ -144,11 +148,20 @@ def _frozen_notes(model: nn.Module, tensors: Iterable[AtenTensor]) -> Iterator[s
 
 
 def _declare(recorder: Recorder, model: nn.Module) -> None:
-    for named, role in ((model.named_parameters, Role.PARAMETER), (model.named_buffers, Role.BUFFER)):
-        for path, tensor in named(remove_duplicate=False):
-            if not is_lazy(tensor):
-                for part, one, its_role in _as_stored(path, tensor, role):
-                    recorder.declare(one, part, its_role)
+    stored = [
+        part
+        for named, role in ((model.named_parameters, Role.PARAMETER), (model.named_buffers, Role.BUFFER))
+        for path, tensor in named(remove_duplicate=False)
+        if not is_lazy(tensor)
+        for part in _as_stored(path, tensor, role)
+    ]
+    paths = {id(one): path for path, one, _ in reversed(stored)}
+    for role in (Role.PARAMETER, Role.BUFFER):
+        for those in shared(one for _, one, its_role in stored if its_role is role):
+            first = those.tensors[0] if those.whole is None else those.whole
+            recorder.declare_shared(those, paths[id(first)], role)
+    for path, one, role in stored:
+        recorder.declare(one, path, role)
 
 
 def _as_stored(path: str, tensor: torch.Tensor, role: Role) -> Iterator[tuple[str, torch.Tensor, Role]]:

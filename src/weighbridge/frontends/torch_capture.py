@@ -19,20 +19,24 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref, refs
 from weighbridge.frontends.aten_recording import Recording
-from weighbridge.frontends.torch_aliases import Aliases, storage_of
+from weighbridge.frontends.torch_aliases import Aliases, Before, storage_of
 from weighbridge.frontends.torch_operator import Operator, moved
+from weighbridge.frontends.torch_overlap import Shared
 from weighbridge.frontends.torch_scope import Scopes
 from weighbridge.frontends.torch_storage import LIFT, Storages
 from weighbridge.graph import Role, TensorType
 
 __all__ = ["Recorder", "ValuesWritten", "dtype_of", "type_of"]
 
-_KEY: Final = "_weighbridge_id"
-"""The attribute that carries a tensor's id: it lives exactly as long as the tensor, and the tensors are ours."""
 _QUANTISED: Final = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "quint4x2": "uint4", "quint2x4": "uint2"}
 _NAMES: Final = {"float8_e8m0fnu": "float8_e8m0", "float4_e2m1fn_x2": "float4_e2m1", "complex32": "opaque"}
 _TENSORS_ONLY: Final = frozenset({torch.ops.aten.item.default, torch.ops.aten.equal.default})
 """Operators that refuse numbers, which is what a mode gets for the sizes that a traced module holds as tensors."""
+_FRESH: Final = frozenset({LIFT, torch.ops.aten.detach_.default})
+"""What PyTorch calls first on a tensor that Python has just made of numbers: the second for one without values."""
+_AUTOCAST: Final = (
+    "torch.autocast is on, and a recorded run does not follow it: element types and bytes may be those without it"
+)
 _WINDOW: Final = ("stride", "padding", "dilation", "groups", "output_padding")
 """What the packed weight of a convolution knows of its window."""
 
@@ -57,12 +61,14 @@ class Recorder(TorchDispatchMode):
         self._scopes = scopes
         self._is_meta = is_meta
         self._keeps_values = keeps_values
+        self._is_autocast = torch._C._is_any_autocast_enabled()  # noqa: SLF001 - PyTorch asks for one device
         self._operators: dict[Any, Operator] = {}
         self._kinds: dict[tuple[Any, ...], TensorType] = {}
         self._types: dict[str, TensorType] = {}
         self._stored: dict[Any, str] = {}
         self._kept: list[Any] = []
         self._aliases = Aliases()
+        self._before = Before(is_meta=is_meta)
         self._packed_parameters: dict[tuple[str, str], str] = {}
 
     # Tensors
@@ -72,9 +78,9 @@ class Recorder(TorchDispatchMode):
 
         ``keeps`` is for what exists before the run: it is held, so that its other names are known.
         """
-        known = tensor.__dict__.get(_KEY)
+        known = self._aliases.name(tensor)
         if known is not None:
-            return str(known)
+            return known
         kind, storage = self.kind(tensor), storage_of(tensor)
         place = (storage, tensor.storage_offset(), kind) if storage is not None and role.is_stored and keeps else None
         found = self._stored.get(place)
@@ -88,8 +94,23 @@ class Recorder(TorchDispatchMode):
         self._label(tensor, found)
         return found
 
+    def declare_shared(self, those: Shared, name: str, role: Role) -> None:
+        """Make tensors known that lie on each other: as views of one, named after the first where none has all elements."""
+        for tensor in those.tensors:
+            self.storages.exists(tensor)
+        if those.whole is not None:
+            base = self.declare(those.whole, name, role)
+        else:
+            base = self.recording.unused(name)
+            self._types[base] = TensorType((those.elements,), dtype_of(those.tensors[0].dtype))
+            self.recording.tensors[base] = AtenTensor(base, self._types[base], role)
+        for tensor in those.tensors:
+            if self._aliases.name(tensor) is None:
+                sizes = tuple(map(int, tensor.shape))
+                self._synthetic("aten.as_strided", tensor, {"self": Ref(base), "size": sizes})
+                self._kept.append(tensor)
+
     def _label(self, tensor: torch.Tensor, name: str) -> None:
-        setattr(tensor, _KEY, name)
         self._types[name] = self.kind(tensor)
         self._aliases.label(tensor, name)
 
@@ -103,13 +124,13 @@ class Recorder(TorchDispatchMode):
 
     def id_of(self, tensor: torch.Tensor) -> str:
         """The id of a tensor that a call reads; one that nobody made here is a constant of the model."""
-        known = tensor.__dict__.get(_KEY)
+        known = self._aliases.name(tensor)
         if known is None:
             return self._found(tensor)
         parts = self._aliases.written(tensor)
         if parts:
             return self._synthetic("weighbridge.updated", tensor, {"x": Ref(known), "parts": tuple(map(Ref, parts))})
-        return str(known)
+        return known
 
     def _found(self, tensor: torch.Tensor) -> str:
         """The id of a tensor object that is new here: ``.data`` of one that is known, or something from outside."""
@@ -120,13 +141,26 @@ class Recorder(TorchDispatchMode):
         name, role = "constant", Role.CONSTANT
         if isinstance(tensor, torch.nn.Parameter):
             name, role = self._scopes.parameter(tensor) or "parameter", Role.PARAMETER
-        return self.declare(tensor, name, role)
+        if role is Role.CONSTANT and not self._before.has(tensor):
+            found = self._synthetic("weighbridge.unseen", tensor, {})
+        else:
+            found = self.declare(tensor, name, role)
+        self._aliases.label(tensor, found, foreign=True)
+        return found
+
+    def finish(self) -> tuple[str, ...]:
+        """Leave nothing on tensors that are not of this run; returns what there is to say of it."""
+        self._aliases.forget()
+        if not self._is_autocast:
+            return ()
+        self.storages.unknown.append("the element types of torch.autocast")
+        return (_AUTOCAST,)
 
     def _synthetic(self, op: str, tensor: torch.Tensor, arguments: dict[str, Argument]) -> str:
         """Record what no operator did: a new id for a tensor whose values another operator made or changed."""
         read = {tensor_id: self._types[tensor_id] for tensor_id in refs(arguments.values())}
         self._add(op, "default", op.rpartition(".")[2], arguments, read, [tensor])
-        return str(tensor.__dict__[_KEY])
+        return self.recording.calls[-1].outputs[0]
 
     # Calls
 
@@ -150,7 +184,7 @@ class Recorder(TorchDispatchMode):
                 result = func.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result
-        if func is LIFT:
+        if func in _FRESH and self._aliases.owner(args[0]) is None and self._before.gave_numbers(args[0]):
             self.declare(args[0], "constant", Role.CONSTANT, keeps=False)
         arguments, read = self._arguments(operator, args, kwargs)
         result = self.storages.run(self, func, args, kwargs, operator.is_composite)
@@ -200,7 +234,7 @@ class Recorder(TorchDispatchMode):
         """A tensor with values as one without, under the same id."""
         made = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
         self.storages.is_same(made, tensor)
-        setattr(made, _KEY, self.id_of(tensor))
+        self._aliases.label(made, self.id_of(tensor))
         return made
 
     def _arguments(

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
+from weighbridge.frontends.torch_aliases import mark
 from weighbridge.frontends.torch_closures import Closures
 
 __all__ = ["meta_copy", "real_copy"]
@@ -95,7 +96,7 @@ def twin(tensor: torch.Tensor, storages: dict[int, torch.UntypedStorage]) -> tor
     if isinstance(tensor, nn.Parameter):
         made = nn.Parameter(made, requires_grad=tensor.requires_grad)  # products choose their way by it
     made.__dict__.update(tensor.__dict__)  # marks that models put on their parameters
-    return made
+    return mark(made)
 
 
 def _lazy(tensor: Any, device: str) -> torch.Tensor:

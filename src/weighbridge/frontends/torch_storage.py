@@ -237,7 +237,7 @@ class Storages:
             repeats = self._repeats[func] = not self._has_values and _makes_its_results(func)
         if not repeats:
             return None
-        parts: list[Any] = [func]
+        parts: list[Any] = [func, torch.get_default_dtype()]
         if not _add_parts(args, parts):
             return None
         for name, value in kwargs.items():
@@ -315,6 +315,8 @@ def _add_parts(values: Any, parts: list[Any]) -> bool:
             if type(value) not in _PLAIN or value.layout is not torch.strided or not (value.is_meta or not value.dim()):
                 return False
             parts += (value.shape, value.stride(), value.dtype, value.is_meta, value.requires_grad)
+            if not (value.is_meta or value.dtype.is_floating_point or value.dtype.is_complex):
+                parts.append(value.item())  # sizes follow from whole numbers
         elif isinstance(value, list | tuple):
             parts.append(len(value))
             if not _add_parts(value, parts):
