@@ -16,8 +16,8 @@ EAGER: Final = "eager"
 """The name of the policy."""
 
 WORKSPACE: Final = (
-    "eager counts what PyTorch's operators return, on a processor under no_grad, in bytes and not in values; kernels may "
-    "take workspace above it: oneDNN's convolutions took 0 to 52 % of it in most networks, and once 150 %"
+    "eager is what PyTorch's operators return on a processor under no_grad; the workspace of kernels comes on top: as measured, "
+    "none in transformers, 0 to 52 % more in most convolutional networks, 150 % in one"
 )
 """What a reader of the figure must know; docs/eager-memory.md measures it."""
 
