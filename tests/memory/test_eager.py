@@ -79,7 +79,7 @@ def test_survives_deployment_and_the_report_says_what_it_misses(graph: Graph) ->
     report = weigh(graph)
     assert report.memory.peak_bytes["eager"] == 200
     assert report.memory.peak_node["eager"] == "a"
-    assert any("take workspace above it" in note for note in report.notes)
+    assert any("the workspace of kernels comes on top" in note for note in report.notes)
 
 
 def test_other_widths_make_the_record_untrue(graph: Graph) -> None:
