@@ -25,6 +25,7 @@ __all__ = [
     "UnsupportedFormat",
     "WeighbridgeError",
     "printable",
+    "said_by",
 ]
 
 
@@ -34,6 +35,14 @@ def printable(text: str, limit: int = 200) -> str:
         return text
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def said_by(error: BaseException) -> str:
+    """What somebody else's exception says; "" where it says nothing, or cannot even do that."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 class WeighbridgeError(Exception):

@@ -5,6 +5,7 @@ These files need no PyTorch; tests/torch/test_command.py weighs what files make.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FILE = """\
+import os
 import sys
 import beside
 print("importing")
@@ -33,6 +35,12 @@ def own(): raise ValueError("two\\nlines \\x1b[31m")
 def leaves(): sys.exit(0)
 def device(): raise AssertionError("Torch not compiled with CUDA enabled")
 def _hidden(): pass
+class Own(BaseException): pass
+def raises(): raise Own("of its own")
+class Mute(Exception):
+    def __str__(self): raise RuntimeError("cannot even say it")
+def mute(): raise Mute
+async def waits(): return {}
 """
 
 
@@ -61,6 +69,9 @@ def model(tmp_path: Path) -> Path:
         ("model.py:fails", ("model.py:8: fails failed: KeyError: 'x'",)),
         ("model.py:own", ("model.py:9: own failed: ValueError: two lines \\x1b[31m",)),
         ("model.py:leaves", ("it called sys.exit",)),
+        ("model.py:raises", ("it raised Own",)),
+        ("model.py:mute", ("model.py:17: mute failed: Mute",)),
+        ("model.py:waits", ("waits returned no torch.nn.Module but a coroutine",)),
         ("model.py:device", ("model.py:11: ", "CUDA", "build the model on the CPU or the meta device")),
     ],
     ids=str,
@@ -101,7 +112,25 @@ def test_a_file_that_cannot_be_imported(
     assert all(word in captured.err for word in words)
 
 
-@pytest.mark.parametrize("name", ["own", "make", "leaves", "Net"])
+def test_what_others_print_is_kept_from_the_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loud.py").write_text("import os\nos.system('echo from a program')\nprint('from Python')\n")
+    assert main(["weigh", "loud.py:Net", "--json", "-"]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "from a program\n" in captured.err
+    os.write(1, b"afterwards\n")
+    assert capfd.readouterr().out == "afterwards\n"
+
+
+def test_the_current_folder_stays(tmp_path: Path) -> None:
+    """Else a report would be written into the folder that the file went to."""
+    (tmp_path / "moves.py").write_text("import os, sys\nos.chdir('/')\nsys.path.clear()\n")
+    with pytest.raises(BadSpec), made_by(tmp_path / "moves.py", "Net", {}):
+        pytest.fail("there is no module")
+    assert Path.cwd() == tmp_path
+
+
+@pytest.mark.parametrize("name", ["own", "make", "leaves", "Net", "raises"])
 def test_nothing_is_left_behind(name: str, model: Path, tmp_path: Path) -> None:
     before = sys.path[:], sys.argv, sys.dont_write_bytecode, sys.stdout, dict(sys.modules)
     with pytest.raises(BadSpec), made_by(model, name, {}):

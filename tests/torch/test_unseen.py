@@ -183,6 +183,19 @@ def test_a_generator_has_computed_nothing() -> None:
         weighed(Calls(lambda self, x: (layer(x) for layer in self.layers), nn.Linear(8, 8)), torch.ones(4, 8))
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("cannot even say it")
+
+
+def test_an_exception_that_cannot_say_what_it_is_is_named() -> None:
+    def fail(self: Calls, x: torch.Tensor) -> torch.Tensor:
+        raise Mute
+
+    with pytest.raises(BadModel, match="raised Mute when called with 4x8 float32"):
+        weighed(Calls(fail), torch.ones(4, 8))
+
+
 def test_element_types_of_autocast_are_not_claimed() -> None:
     model = nn.Linear(8, 8)
     with torch.autocast("cpu", dtype=torch.bfloat16):

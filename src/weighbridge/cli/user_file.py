@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from difflib import get_close_matches
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from weighbridge.errors import BadSpec
+from weighbridge.errors import BadSpec, said_by
 
 __all__ = ["made_by"]
 
@@ -29,19 +30,22 @@ def made_by(path: Path, name: str, choices: Mapping[str, Any]) -> Iterator[Any]:
     ``sys.path``, ``sys.argv`` and ``sys.modules`` are as they were, apart from installed libraries that the file needed.
     Raises ``BadSpec``: no such file or name, an exception in the file or in the factory, something that is no module.
     """
+    if path.is_dir():
+        raise BadSpec("this is a folder", where=str(path), hint="name the file in it that makes the model")
     if not path.is_file():
         raise BadSpec("there is no such file", where=str(path), hint=_beside(path))
     if not name:
         hint = f"write {path.name}:NAME; it defines {', '.join(_defined(path)) or 'nothing'}"
         raise BadSpec("what makes the model is not named", where=str(path), hint=hint)
-    with _left_as_it_was(path.resolve().parent), redirect_stdout(sys.stderr):
+    with _left_as_it_was(path.resolve().parent), _standard_error(), redirect_stdout(sys.stderr):
         try:
             module = _made(_imported(path), name, choices, path)
             yield module
-        except SystemExit:
-            raise BadSpec(
-                "it called sys.exit", where=str(path), hint="a file that makes a model only makes it"
-            ) from None
+        except BaseException as error:
+            if isinstance(error, Exception | KeyboardInterrupt):
+                raise
+            what = "it called sys.exit" if isinstance(error, SystemExit) else f"it raised {type(error).__name__}"
+            raise BadSpec(what, where=str(path), hint="a file that makes a model only makes it") from None
 
 
 def _beside(path: Path) -> str:
@@ -63,8 +67,26 @@ def _defined(path: Path) -> list[str]:
 
 
 @contextmanager
+def _standard_error() -> Iterator[None]:
+    """What programs and libraries in C print goes to standard error, too, where there is one."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+        os.dup2(2, 1)
+    except OSError:  # one of the two is closed
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+@contextmanager
 def _left_as_it_was(folder: Path) -> Iterator[None]:
-    """Imports find the folder's modules, leave no compiled files in it, and are forgotten."""
+    """Imports find the folder's modules, leave no compiled files in it, and are forgotten; the current folder stays."""
     before, path, arguments, silent = set(sys.modules), sys.path[:], sys.argv, sys.dont_write_bytecode
     folders = [folder, Path.cwd()]
     sys.path[:0] = [str(one) for one in folders]
@@ -74,6 +96,8 @@ def _left_as_it_was(folder: Path) -> Iterator[None]:
         yield
     finally:
         sys.path[:], sys.argv, sys.dont_write_bytecode = path, arguments, silent
+        with suppress(OSError):
+            os.chdir(folders[1])
         for name in [name for name in sys.modules if name not in before]:
             if _is_users(sys.modules[name], folders):
                 del sys.modules[name]
@@ -110,6 +134,8 @@ def _made(file: ModuleType, name: str, choices: Mapping[str, Any], path: Path) -
     elif choices:
         hint = f"leave out what is behind {path.name}:{name}"
         raise BadSpec(f"{name} takes no parameters: it is made already", where=str(path), hint=hint)
+    if inspect.iscoroutine(found):
+        found.close()
     if not _is_module(found):
         what = f"{name} {'returned' if callable(getattr(file, name)) else 'is'} no torch.nn.Module but {_kind(found)}"
         raise BadSpec(what, where=str(path), hint="name a class of modules, or a function that returns a module")
@@ -142,7 +168,7 @@ def _run(work: Callable[[], Any], path: Path, what: str) -> Any:
     try:
         return work()
     except Exception as error:
-        said = " ".join(str(error).split())
+        said = " ".join(said_by(error).split())
         kind = f"{type(error).__name__}: {said}" if said else type(error).__name__
         raise BadSpec(f"{what}: {kind}", where=_line(error, path), hint=_advice(error)) from None
 
@@ -165,7 +191,7 @@ def _advice(error: Exception) -> str:
         return (
             'pip install "weighbridge[torch]"' if error.name == "torch" else f"install {error.name} beside weighbridge"
         )
-    said = str(error).lower()
+    said = said_by(error).lower()
     if any(word in said for word in ("cuda", "nvidia", "mps", "xpu", "device")):
         return "nothing runs on a device here: build the model on the CPU or the meta device"
     return ""

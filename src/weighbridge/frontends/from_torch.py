@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from weighbridge.errors import BadModel, NeedsShape, WeighbridgeError
+from weighbridge.errors import BadModel, NeedsShape, WeighbridgeError, said_by
 from weighbridge.frontends.aten_call import AtenTensor, Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.torch_capture import Recorder, ValuesWritten
@@ -87,7 +87,7 @@ class _Attempt(NamedTuple):
             return None
         if isinstance(error, ValuesWritten):
             return self._replace(keeps_values=False)
-        if not self.gradients and _GRADIENTS.search(str(error)):
+        if not self.gradients and _GRADIENTS.search(said_by(error)):
             return self._replace(gradients=True)
         if self.is_meta:
             return _Attempt(real_copy, _RAN.format(reason=_first_line(error)), is_meta=False)
@@ -264,4 +264,4 @@ def _shape(value: Any) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
+    return next(iter(said_by(error).strip().splitlines()), type(error).__name__)[:300]
