@@ -22,7 +22,6 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FILE = """\
-import os
 import sys
 import beside
 print("importing")
