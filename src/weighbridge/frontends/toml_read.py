@@ -19,7 +19,7 @@ from .toml_schema import Block, Computed, Fault, Header, Input, Layer, Parameter
 __all__ = ["Line", "Piece", "Specification", "nearest", "read", "stands_for_itself"]
 
 _MAX_NESTING: Final = 16
-_COMPARED: Final = 256  # a hint takes time for every word that might have been meant
+_COMPARED: Final = 512  # a hint takes time for every word that might have been meant
 
 T = TypeVar("T")
 

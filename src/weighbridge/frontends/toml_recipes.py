@@ -132,7 +132,10 @@ def _normalisation(op: Op, x: TensorType, arguments: Arguments) -> list[Stored]:
             raise GraphError(f"axis must be one of {len(x.shape)}, not {axis!r}")
         shape = x.shape[axis:]
     affine, tensors = _truth(arguments, "affine"), []
+    reads_statistics = "training" in op.attributes  # others only update them, in training
     for slot in op.slots:
+        if slot.use == "statistic" and not reads_statistics:
+            continue
         if slot.use == "statistic":
             tensors.append(Stored(slot.name, _FULL_NAMES.get(slot.name, slot.name), shape, Role.BUFFER))
         elif slot.use in ("affine", "bias") and affine:
