@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +198,20 @@ def test_what_a_forward_cannot_do_without_values_is_built_with_some(monkeypatch:
     assert [graph.tensors[tensor].shape for tensor in graph.outputs] == [(4, 3 * 224 * 224 // 4)]
 
 
+def test_what_a_library_logs_is_no_answer(tmp_path: Path) -> None:
+    """Weighed in a process of its own, as libraries say such things once, when they are imported."""
+    pytest.importorskip("transformers")
+    source = config(tmp_path, architectures=["os.system"], model_type="llama")
+    run = subprocess.run(
+        [sys.executable, "-m", "weighbridge", "weigh", source, "--sequence", "8"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
+    assert "has no architecture 'os.system'" in run.stderr
+
+
 def test_a_length_that_nobody_gave_is_asked_for(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(NeedsShape, match=r"number of tokens is not given; --sequence 128"):
@@ -222,6 +238,8 @@ def test_a_quantisation_that_is_not_applied_is_said(tmp_path: Path) -> None:
         ({"model_type": "mine", "auto_map": {"AutoConfig": "x.Y"}}, ("'mine'", "never run")),
         ({**LLAMA, "architectures": ["LamaForCausalLM"]}, ("LamaForCausalLM", "did you mean LlamaForCausalLM?")),
         ({**LLAMA, "architectures": ["logging"]}, ("no architecture 'logging'",)),
+        ({**LLAMA, "num_labels": 10**12}, ("num_labels is 1,000,000,000,000", "not built")),
+        ({**LLAMA, "text_config": {"depths": [2, 10**9]}}, ("depths is 1,000,000,000", "not built")),
         ({"model_type": "llama", "hidden_size": "many"}, ("llama does not take this config", "hidden_size")),
         ({"model_type": "whisper", "d_model": 64, "encoder_attention_heads": 6}, ("cannot be built", "ValueError")),
     ],

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,9 @@ from .torch_inputs import Arguments, TensorSpec, needs_inputs
 __all__ = ["recipe_parts"]
 
 _MAX_BYTES: Final = 16 << 20
+_REPEATED: Final = re.compile(r"(layers?|depths?|blocks|labels|experts|stages)$")
+_MOST_REPEATED: Final = 100_000
+"""The library makes an object for each layer or label, so that a config with a number of them that nobody means never ends."""
 _CODE: Final = frozenset(
     {
         *("auto_map", "use_kernels", "attn_implementation", "_attn_implementation", "_attn_implementation_internal"),
@@ -61,6 +65,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise BadSpec("this is too long for a config", where=str(path), hint="name the model's config.json")
     try:
         data = json.loads(content)
+        repeated = list(_repetitions(data))
     except RecursionError:
         hint = "name the model's config.json"
         raise BadSpec("the config is nested too deeply", where=str(path), hint=hint) from None
@@ -68,7 +73,23 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise BadSpec(f"the config is no JSON: {error}", where=str(path), hint="name the model's config.json") from None
     if not isinstance(data, dict):
         raise BadSpec("a config is an object", where=str(path), hint="name the model's config.json")
+    for name, number in repeated:
+        if number > _MOST_REPEATED:
+            what = f"{name} is {number:,}, and more than {_MOST_REPEATED:,} are not built"
+            raise BadSpec(what, where=str(path), hint="check the config")
     return data
+
+
+def _repetitions(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    """The whole numbers that say how often something is made, by the key that they or the list around them have."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _repetitions(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _repetitions(item, name)
+    elif isinstance(value, int) and _REPEATED.search(name):
+        yield name, value
 
 
 def _config(transformers: Any, data: Mapping[str, Any], path: Path) -> Any:

@@ -47,7 +47,8 @@ class TensorSpec:
 def _meant(dtype: object) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(str(dtype).removeprefix("torch."), DTYPES, 1)
+    possible = [name for name, one in DTYPES.items() if one.kind in _ELEMENTS]
+    near = get_close_matches(str(dtype).removeprefix("torch."), possible, 1)
     return f"did you mean {near[0]!r}?" if near else "the usual ones are 'float32', 'int64' and 'bool'"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import logging
 import socket
 import sys
 import threading
@@ -100,9 +101,9 @@ def load_named(
     if given is not None and (batch is not None or sequence is not None):
         raise BadSpec("the inputs have their sizes already", where=source, hint="leave batch and sequence out")
     tell(f"building {source}")
-    library("torch")
-    library(source.partition(":")[0])
-    with offline():
+    with _silent(), offline():
+        library("torch")
+        library(source.partition(":")[0])
         recipe = _recipe(source, batch or 1, sequence)
         module, is_meta = _made(recipe, source)
         arguments = recipe.inputs(module) if given is None else given
@@ -261,6 +262,17 @@ def library(name: str) -> Any:
             what = f"{package} cannot be imported ({next(iter(str(error).splitlines()), '')})"
         extra = "" if package == "torch" else f" {package}"
         raise MissingExtra(what, hint=f'pip install "weighbridge[torch]"{extra}') from None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """While this lasts nothing below an error is logged: what a library says of its parts is no answer to the user."""
+    before = logging.root.manager.disable
+    logging.disable(max(before, logging.WARNING))
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 @contextmanager
