@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 import weighbridge
-from weighbridge.errors import BadModel
+from weighbridge.errors import BadModel, BadSpec
 from weighbridge.frontends.from_torch import load_torch
 from weighbridge.report import Report
 
@@ -203,3 +203,8 @@ def test_element_types_of_autocast_are_not_claimed() -> None:
     assert report.facts.macs == weighed(model, torch.ones(4, 8)).facts.macs
     assert any("autocast" in note for note in report.notes)
     assert not any("autocast" in note for note in weighed(model, torch.ones(4, 8)).notes)
+
+
+def test_an_input_of_more_bytes_than_can_be_counted_is_refused() -> None:
+    with pytest.raises(BadSpec, match="no tensor as large as 1000000000x1000000000x1000"):
+        weighbridge.weigh(nn.Linear(8, 8), inputs=(10**9, 10**9, 1000))

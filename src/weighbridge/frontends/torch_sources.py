@@ -77,7 +77,13 @@ def _tensors(value: Any) -> Any:
             raise BadSpec(
                 f"PyTorch has no tensors of {value.dtype}", where="inputs", hint="'float32' is the usual type"
             )
-        return torch.empty(value.shape, dtype=dtype, device="meta")
+        try:
+            return torch.empty(value.shape, dtype=dtype, device="meta")
+        except RuntimeError:  # more bytes than 64 bits can count
+            sizes = "x".join(map(str, value.shape))
+            raise BadSpec(
+                f"PyTorch has no tensor as large as {sizes}", where="inputs", hint="check the sizes"
+            ) from None
     if type(value) in (tuple, list):
         return type(value)(_tensors(item) for item in value)
     if type(value) is dict:
