@@ -28,6 +28,7 @@ class Recording:
         self.tensors: dict[str, AtenTensor] = {}
         self.calls: list[AtenCall] = []
         self._used: Counter[str] = Counter()
+        self._begins_with: dict[str, str] = {}
         self._numbers: dict[tuple[str, str], Ref] = {}
 
     def unused(self, name: str) -> str:
@@ -42,8 +43,13 @@ class Recording:
         return name
 
     def call_name(self, scope: str, word: str, *, is_leaf: bool) -> str:
-        """A new name for a call of the operator ``word``: its module's if that has none inside, else with the word behind."""
-        return self.unused(scope if scope and is_leaf else f"{scope}.{word}" if scope else word)
+        """A new name for a call of the operator ``word``: its module's and the word.
+
+        A module with none inside gives its own name to the operator that it begins with, which mostly is its only one.
+        """
+        if scope and is_leaf and self._begins_with.setdefault(scope, word) == word:
+            return self.unused(scope)
+        return self.unused(f"{scope}.{word}" if scope else word)
 
     def number(self, number: complex | str) -> Ref:
         """A number in the place of a tensor, as a constant without dimensions, each once; text names one that is not known."""
