@@ -154,7 +154,7 @@ def test_devices_widths_and_progress() -> None:
     ("given", "words"),
     [
         ({}, ("Net", "forward takes (ids, scale=, pair=, flag=)", "needs ids", "--input ids=", "inputs=")),
-        ({"inputs": {"idz": IDS}}, ("Net", "'ids'", "forward takes ids")),
+        ({"inputs": {"idz": IDS}}, ("Net", "'ids'", "forward takes (ids")),
     ],
     ids=str,
 )

@@ -99,7 +99,7 @@ def test_a_model_by_name_on_a_device(capsys: pytest.CaptureFixture[str]) -> None
     [
         (("model.py:Net",), ("Net: ", "forward takes (x, scale=)", "needs x", "--input x=1x3x224x224")),
         (("model.py:Net", "--input", "1x4x8x8"), ("block", "1x4x8x8 float32")),
-        (("model.py:Net", "--input", "1x3x8x8", "--input", "y=1x3"), ("'y'", "forward takes x, scale")),
+        (("model.py:Net", "--input", "1x3x8x8", "--input", "y=1x3"), ("'y'", "forward takes (x, scale=)")),
         (("model.py:Net", "--input", "1x3x8x8", "--batch", "2"), ("batch", "--input 8x3x224x224")),
         (("model.py:Net", "--input", "1x3x8x8:int46"), ("no element type 'int46'",)),
         (("model.py:Stops", "--input", "1x3x8x8"), ("it called sys.exit",)),

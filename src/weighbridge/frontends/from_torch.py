@@ -19,6 +19,7 @@ from weighbridge.frontends.aten_call import AtenTensor, Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.torch_capture import Recorder, ValuesWritten
 from weighbridge.frontends.torch_copy import meta_copy, real_copy
+from weighbridge.frontends.torch_inputs import shown
 from weighbridge.frontends.torch_overlap import shared
 from weighbridge.frontends.torch_processor import mark_fast_paths
 from weighbridge.frontends.torch_scope import Scopes
@@ -237,9 +238,10 @@ def _check_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[st
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        takes = ", ".join(str(one) for one in signature.parameters.values()) or "nothing"
         what = f"forward was not given what it needs ({error})"
-        raise NeedsShape(what, where=type(model).__name__, hint=f"forward takes {takes}") from None
+        raise NeedsShape(
+            what, where=type(model).__name__, hint=f"forward takes {shown(signature.parameters)}"
+        ) from None
 
 
 def _explained(model: nn.Module, failed: _Failed) -> BadModel:

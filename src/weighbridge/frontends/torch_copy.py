@@ -13,10 +13,10 @@ from torch.overrides import TorchFunctionMode
 
 from weighbridge.frontends.torch_aliases import mark
 from weighbridge.frontends.torch_closures import Closures
+from weighbridge.frontends.torch_inputs import MAX_ZEROS_BYTES
 
 __all__ = ["meta_copy", "real_copy"]
 
-_MAX_ZEROS_BYTES: Final = 4 << 30
 _DEEPCOPY: Final = torch.Tensor.__deepcopy__
 
 
@@ -45,14 +45,14 @@ def real_copy(model: nn.Module, *others: Any) -> tuple[Any, ...]:
     def with_values(tensor: torch.Tensor) -> torch.Tensor:
         return _zeros(tensor) if tensor.is_meta else copy.deepcopy(tensor if tensor.is_leaf else tensor.detach(), memo)
 
-    room = _MAX_ZEROS_BYTES
+    room = MAX_ZEROS_BYTES
     for tensor in _tensors(model):
         if is_lazy(tensor):
             memo[id(tensor)] = _lazy(tensor, "cpu")
         elif tensor.is_meta and id(tensor) not in memo:
             room -= tensor.nbytes
             if room < 0:
-                raise MemoryError(f"the model has no values, and zeros would take more than {_MAX_ZEROS_BYTES:,} B")
+                raise MemoryError(f"the model has no values, and zeros would take more than {MAX_ZEROS_BYTES:,} B")
             memo[id(tensor)] = _zeros(tensor)
     return _copied((model, *others), memo, with_values)
 

@@ -15,8 +15,10 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec, NeedsShape
 from weighbridge.graph import MAX_DIMENSION, Shape
 
-__all__ = ["Arguments", "TensorSpec", "arguments", "needs_inputs"]
+__all__ = ["MAX_ZEROS_BYTES", "Arguments", "TensorSpec", "arguments", "needs_inputs", "shown"]
 
+MAX_ZEROS_BYTES: Final = 4 << 30
+"""A model without values whose forward needs some is run with zeros up to this size."""
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 """What ``forward`` gets by position and by name: tensors, ``TensorSpec``s, and structures with these inside."""
 
@@ -114,6 +116,16 @@ def _is_size(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= MAX_DIMENSION
 
 
+def shown(parameters: Mapping[str, inspect.Parameter]) -> str:
+    """What a function takes, in brackets: ``(x, scale=, *others)``."""
+    marks: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    empty = inspect.Parameter.empty
+    takes = [
+        f"{marks.get(one.kind, '')}{name}{'' if one.default is empty else '='}" for name, one in parameters.items()
+    ]
+    return f"({', '.join(takes[:_MOST_SHOWN])}{', …' if len(takes) > _MOST_SHOWN else ''})"
+
+
 def needs_inputs(forward: Callable[..., object], where: str) -> NeedsShape | None:
     """The question to the user where ``forward`` cannot be called with nothing: what it takes, and how to say it."""
     try:
@@ -126,12 +138,7 @@ def needs_inputs(forward: Callable[..., object], where: str) -> NeedsShape | Non
     takes_any = bool(parameters) and all(one.kind in several for one in parameters.values())
     if not needed and not takes_any:
         return None
-    marks: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-    takes = [
-        f"{marks.get(one.kind, '')}{name}{'' if one.default is empty else '='}" for name, one in parameters.items()
-    ][:_MOST_SHOWN]
-    shown = ", ".join(takes) + (", …" if len(parameters) > _MOST_SHOWN else "")
-    what = f"the shapes of the inputs are not given: forward takes ({shown})" + (
+    what = f"the shapes of the inputs are not given: forward takes {shown(parameters)}" + (
         f" and needs {', '.join(needed)}" if needed and len(needed) < len(parameters) else ""
     )
     first = needed[0] if needed else "0"

@@ -23,7 +23,7 @@ from weighbridge.errors import BadModel, BadSpec, MissingExtra
 from weighbridge.frontends.from_toml import parse_choices
 from weighbridge.graph import Graph
 
-from .torch_inputs import Arguments, TensorSpec, needs_inputs
+from .torch_inputs import MAX_ZEROS_BYTES, Arguments, TensorSpec, needs_inputs
 
 __all__ = ["choices_of", "graph_of_module", "library", "load_named", "offline"]
 
@@ -33,8 +33,6 @@ _SIDES: Final = {_VIDEO: (112, 112), _FLOW: (520, 960), _DETECTION: (800, 800), 
 """Height and width for torchvision's families where weights name none: 800 is the shorter side that the R-CNNs resize to;
 the two images of RAFT, which takes sides divisible by 8, have the size of the example in torchvision's gallery.
 """
-_MAX_REAL_BYTES: Final = 4 << 30
-"""A model whose forward needs values is made with them up to this size."""
 _LOADING: Final = (
     *("weights", "weights_backbone", "pretrained", "pretrained_backbone"),
     *("pretrained_cfg", "pretrained_cfg_overlay", "checkpoint_path", "cache_dir"),
@@ -117,7 +115,7 @@ def load_named(
         try:
             graph = graph_of_module(module, arguments, name=recipe.name)
         except BadModel:
-            if not is_meta or _stored_bytes(module) > _MAX_REAL_BYTES:
+            if not is_meta or _stored_bytes(module) > MAX_ZEROS_BYTES:
                 raise
             # Some forwards read values; those of a model on the meta device do not exist.
             module, _ = _made(recipe._replace(on_meta=False), source)
