@@ -130,11 +130,15 @@ def _path(source: object) -> str:
     path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
     if not isinstance(path, str):
         hint = "give the path of a file, the name of a model, or a torch.nn.Module"
+        kind = f"an object of type {type(source).__name__}"
         if isinstance(source, type):
+            kind = f"the class {source.__name__}"
             hint = f"call it to make one: {source.__name__}()"
         elif type(source).__name__ == "ExportedProgram":
             hint = "give its module(), or the file that torch.export.save makes of it"
-        raise BadSpec(f"a source is a path or a name, or a PyTorch module, not a {type(source).__name__}", hint=hint)
+        elif isinstance(source, Mapping):
+            hint = "a state_dict says nothing of the operations: give the torch.nn.Module that it is loaded into"
+        raise BadSpec(f"a source is a path or a name, or a PyTorch module, not {kind}", hint=hint)
     if USER_FILE.fullmatch(path):
         what = "a Python file is imported by the command line alone, as importing it runs it"
         raise BadSpec(what, where=path, hint="import it yourself and pass the module")
@@ -172,7 +176,8 @@ def _named(given: object, where: str) -> list[tuple[str, object]]:
         return []
     if isinstance(given, Mapping) and all(isinstance(name, str) for name in given):
         return list(given.items())
-    raise BadSpec(f"must be a mapping from names to sizes, not {given!r}", where=where, hint="give {'name': size}")
+    hint = "give {'name': (1, 3, 224, 224)}" if where == "inputs" else "give {'name': 128}"
+    raise BadSpec(f"must be a mapping from names to sizes, not {given!r}", where=where, hint=hint)
 
 
 def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
@@ -259,6 +264,10 @@ def _unknown(source: str, name: str, known: Sequence[str]) -> BadSpec:
     what = f"there is neither a file nor a textbook network {name!r}"
     if name in _torchvision_models():
         return BadSpec(what, hint=f"torchvision's is torchvision:{name}; the textbook networks are {', '.join(known)}")
+    library = get_close_matches(name, _NAMED_MODELS, 1) if ":" in source else []
+    if library:
+        hint = f"did you mean {library[0]}:{source.partition(':')[2]}?"
+        return BadSpec(f"there is no library {name!r} to take models from", hint=hint)
     near = get_close_matches(name.lower().replace("-", "_"), known, 1)
     meant = f"did you mean {near[0]}? " if near else ""
     return BadSpec(what, hint=f"{meant}the textbook networks are {', '.join(known)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from weighbridge import BadSpec, TensorSpec
@@ -21,7 +23,7 @@ def test_by_position_by_name_and_with_types() -> None:
 
 
 def test_a_file_gets_shapes_by_name() -> None:
-    assert parse(["x=1x3", "y=scalar"]).shapes() == {"x": (1, 3), "y": ()}
+    assert parse(["x=1x3", "y=scalar"]).shapes(is_file=True) == {"x": (1, 3), "y": ()}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,18 @@ def test_what_is_no_input(options: list[str], words: str) -> None:
 @pytest.mark.parametrize(
     ("option", "words"), [("1x3x9x9", "the input of a file has a name"), ("x=1x3:int64", "element types")]
 )
-def test_what_a_file_does_not_take(option: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["weigh", "alexnet", "--input", option]) == 2
+def test_what_a_file_does_not_take(option: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"")
+    assert main(["weigh", str(tmp_path / "model.onnx"), "--input", option]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["1x3x9x9", "x=1x3:int64", "x=1x3"])
+@pytest.mark.parametrize(
+    ("source", "words"), [("alexnet", "alexnet:resolution=256"), ("none.onnx", "no such file"), ("Net", "neither")]
+)
+def test_what_is_no_file_is_refused_for_that(
+    source: str, option: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["weigh", source, "--input", option]) == 2
     assert words in capsys.readouterr().err

@@ -64,6 +64,7 @@ def test_formulas_follow_from_what_they_are_made_of() -> None:
         ([[2, None]], {}, r"dimension 1 of the input 'a' \(2 x \?\) is open; give it: --input a=2x128$"),
         ([None], {}, r"the input 'a' has no shape; give it: --input a=1x3x224x224$"),
         ([["n", "s"], ["n", "s + 1"]], {}, r"give it: --batch 4 --dim s=128$"),
+        ([["n", "s"], [2, "n", "s"]], {}, r"give it: --batch 4 --dim s=128$"),
         ([["n", "s"]], {"batch": 2}, r"dimension 1 \(s\).*give it: --dim s=128$"),
     ],
 )

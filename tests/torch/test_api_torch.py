@@ -154,7 +154,7 @@ def test_devices_widths_and_progress() -> None:
     ("given", "words"),
     [
         ({}, ("Net", "forward takes (ids, scale=, pair=, flag=)", "needs ids", "--input ids=", "inputs=")),
-        ({"inputs": {"idz": IDS}}, ("Net", "'ids'", "forward takes (ids")),
+        ({"inputs": {"idz": IDS}}, ("Net", "'idz'", "did you mean ids? forward takes (ids")),
     ],
     ids=str,
 )
@@ -235,12 +235,27 @@ def test_a_spec_is_a_value_of_plain_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("source", "words"),
-    [(Net, r"call it to make one: Net\(\)"), (Net().forward, "torch.nn.Module"), (torch.zeros(3), "not a Tensor")],
-    ids=["class", "method", "tensor"],
+    [
+        (Net, r"call it to make one: Net\(\)"),
+        (Net().forward, "torch.nn.Module"),
+        (torch.zeros(3), "not an object of type Tensor"),
+        (Net().state_dict(), "the torch.nn.Module that it is loaded into"),
+    ],
+    ids=["class", "method", "tensor", "state_dict"],
 )
 def test_what_is_no_module(source: Any, words: str) -> None:
     with pytest.raises(BadSpec, match=words):
         weighbridge.weigh(source, inputs=IDS)
+
+
+def test_a_numpy_array_and_a_misspelt_name_are_told_apart_from_wrong_shapes() -> None:
+    import numpy as np
+
+    linear = torch.nn.Linear(3, 4)
+    with pytest.raises(BadModel, match=r"a NumPy array is no tensor: give torch.from_numpy\(array\), or its shape$"):
+        weighbridge.weigh(linear, inputs=np.zeros((1, 3), np.float32))
+    with pytest.raises(NeedsShape, match=r"no argument 'inptu'; did you mean input\? forward takes \(input\)$"):
+        weighbridge.weigh(linear, inputs={"inptu": (1, 3)})
 
 
 @pytest.mark.parametrize("source", ["model.py", "model.py:Net", "folder/model.py:make:width=3"])

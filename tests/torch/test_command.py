@@ -105,7 +105,7 @@ def test_a_model_by_name_on_a_device(capsys: pytest.CaptureFixture[str]) -> None
         (("model.py:Stops", "--input", "1x3x8x8"), ("it called sys.exit",)),
         (("model.py:instance:width=3", "--input", "1x3x8x8"), ("instance takes no parameters",)),
         (("model.py:Block", "--input", "1x3x8x8"), ("'width'", "model.py:Block:width=2")),
-        (("model.py:torch", "--input", "1x3x8x8"), ("torch is no torch.nn.Module but a module",)),
+        (("model.py:torch", "--input", "1x3x8x8"), ("torch is no torch.nn.Module but an object of type module",)),
         (("torchvision:resnet49",), ("torchvision has no model", "torchvision:resnet50")),
         (("torchvision:resnet18", "--input", "1x4x8x8"), ("conv1", "1x4x8x8")),
         (("resnet34",), ("neither a file nor a textbook network", "torchvision:resnet34")),

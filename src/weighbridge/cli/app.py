@@ -77,6 +77,8 @@ def execute(arguments: Sequence[str]) -> int:
         where = getattr(error, "ctx", None)
         command = where.command_path if where else "weighbridge"
         message = error.format_message().replace("\n", " ").rstrip(".")
+        if message.endswith("?"):  # click has a hint of its own: "Did you mean '--batch'?"
+            raise BadSpec(f"{message} `{command} --help` shows how it is called") from None
         raise BadSpec(message, hint=f"`{command} --help` shows how it is called") from None
     return request() if callable(request) else 0
 

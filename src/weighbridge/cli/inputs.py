@@ -21,8 +21,13 @@ class Inputs(NamedTuple):
     named: dict[str, TensorSpec]
     has_types: bool
 
-    def shapes(self) -> dict[str, Shape]:
-        """The shapes by name, for a file, which has the names and the element types itself.  Raises ``BadSpec``."""
+    def shapes(self, is_file: bool) -> dict[str, Shape]:
+        """The shapes by name, for a file, which has the names and the element types itself.  Raises ``BadSpec``.
+
+        A source that is no file is refused elsewhere, with the better reason: it takes no shapes, or is not there.
+        """
+        if not is_file:
+            return {str(place): spec.shape for place, spec in enumerate((*self.positional, *self.named.values()))}
         if self.positional:
             raise BadSpec("the input of a file has a name", where="--input", hint=_HINT)
         if self.has_types:

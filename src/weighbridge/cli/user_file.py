@@ -19,6 +19,7 @@ from weighbridge.errors import BadSpec, said_by
 
 __all__ = ["made_by"]
 
+_ANY_NUMBER: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
@@ -143,7 +144,7 @@ def _made(file: ModuleType, name: str, choices: Mapping[str, Any], path: Path) -
 
 
 def _kind(found: object) -> str:
-    return f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
+    return f"the class {found.__name__}" if inspect.isclass(found) else f"an object of type {type(found).__name__}"
 
 
 def _is_module(found: object) -> bool:
@@ -159,7 +160,8 @@ def _check_choices(factory: Callable[..., Any], name: str, choices: Mapping[str,
     try:
         signature.bind(**choices)
     except TypeError as error:
-        hint = f"parameters stand behind another colon: {path.name}:{name}:width=2,depth=3"
+        named = [one.name for one in signature.parameters.values() if one.kind not in _ANY_NUMBER] or ["width"]
+        hint = f"parameters stand behind another colon: {path.name}:{name}:{named[0]}=2"
         raise BadSpec(f"{name}{signature} cannot be called so: {error}", where=str(path), hint=hint) from None
 
 

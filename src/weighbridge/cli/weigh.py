@@ -84,7 +84,7 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
     }
     by_user = USER_FILE.fullmatch(request.source)
     if by_user is None and not is_named_model(request.source):
-        return weigh(request.source, inputs=stated.shapes(), **options)
+        return weigh(request.source, inputs=stated.shapes(Path(request.source).is_file()), **options)
     options |= {"inputs": stated.positional, "kwargs": stated.named}
     if by_user is None:
         return weigh(request.source, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import partial
 from math import prod
 from typing import Any, Final, NamedTuple
@@ -238,10 +239,13 @@ def _check_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[st
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        what = f"forward was not given what it needs ({error})"
-        raise NeedsShape(
-            what, where=type(model).__name__, hint=f"forward takes {shown(signature.parameters)}"
-        ) from None
+        what, hint = f"forward was not given what it needs ({error})", f"forward takes {shown(signature.parameters)}"
+        strange = [name for name in kwargs if name not in signature.parameters]
+        if strange and not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values()):
+            what = f"forward has no argument {strange[0]!r}"
+            near = get_close_matches(strange[0], signature.parameters, 1)
+            hint = f"did you mean {near[0]}? {hint}" if near else hint
+        raise NeedsShape(what, where=type(model).__name__, hint=hint) from None
 
 
 def _explained(model: nn.Module, failed: _Failed) -> BadModel:
@@ -256,7 +260,10 @@ def _explained(model: nn.Module, failed: _Failed) -> BadModel:
     where = failed.path or type(model).__name__
     saw = f" when called with {shapes}" if shapes else ""
     what = f"the module raised {type(failed.error).__name__}{saw}: {_first_line(failed.error)}"
-    return BadModel(what, where=where, hint="check the shapes and the number of the inputs")
+    hint = "check the number of the inputs, their shapes (with the batch) and element types (a shape alone: float32)"
+    if any(type(one).__name__ == "ndarray" for one in failed.arguments):
+        hint = "a NumPy array is no tensor: give torch.from_numpy(array), or its shape"
+    return BadModel(what, where=where, hint=hint)
 
 
 def _shape(value: Any) -> str:
@@ -266,4 +273,5 @@ def _shape(value: Any) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return next(iter(said_by(error).strip().splitlines()), type(error).__name__)[:300]
+    said = next(iter(said_by(error).strip().splitlines()), type(error).__name__)[:300]
+    return said.removesuffix(", but expected one of:")  # what would follow are C++ signatures

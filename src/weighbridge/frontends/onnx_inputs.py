@@ -89,6 +89,7 @@ def _checked(name: str, size: int) -> int:
     return size
 
 
+_BATCH: Final = "--batch 4"
 _EXPRESSION: Final = re.compile(r"[-+*/%]")
 """Exporters write dimensions such as ``past_sequence_length + 1``; names have none of these."""
 
@@ -208,7 +209,10 @@ class _Settling:
         symbol = self._symbol(name, axis)
         called = f" ({symbol})" if symbol else ""
         asked = [(other, at) for other, at in missing if not _follows(self._symbol(other, at), self._symbols(missing))]
-        options = dict.fromkeys(self._option(other, at) for other, at in asked or missing)
+        by_batch = {self._symbol(other, at) for other, at in missing if self._option(other, at) == _BATCH} - {""}
+        options = dict.fromkeys(
+            _BATCH if self._symbol(other, at) in by_batch else self._option(other, at) for other, at in asked or missing
+        )
         shown = " ".join(list(options)[:4]) + (" …" if len(options) > 4 else "")
         return NeedsShape(
             f"dimension {axis}{called} of the input {name!r} ({one.text()}) is open", hint=f"give it: {shown}"
@@ -228,7 +232,7 @@ class _Settling:
         symbol = self._symbol(name, axis)
         # The only dimension of an input is a batch if its name says so, or no more than a letter.
         if axis == 0 and (len(dimensions) > 1 or len(symbol) < 2 or "batch" in symbol.lower()):
-            return "--batch 4"
+            return _BATCH
         if symbol:
             parts = sorted((_parts(symbol) or frozenset()) - self.symbols.keys())
             return " ".join(f"--dim {part}=128" for part in parts or [symbol])

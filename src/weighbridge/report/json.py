@@ -90,7 +90,8 @@ def from_text(text: str) -> Report:
     try:
         data = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise BadSpec(f"this is no saved report: {error}") from None
+        hint = "give the text that to_json() returned, or that --json wrote; not the path of the file"
+        raise BadSpec(f"this is no saved report: {error}", hint=hint) from None
     return from_plain(data)
 
 
