@@ -252,7 +252,9 @@ def test_a_numpy_array_and_a_misspelt_name_are_told_apart_from_wrong_shapes() ->
     import numpy as np
 
     linear = torch.nn.Linear(3, 4)
-    with pytest.raises(BadModel, match=r"a NumPy array is no tensor: give torch.from_numpy\(array\), or its shape$"):
+    with pytest.raises(
+        BadModel, match=r"if the NumPy array is to be a tensor, give torch.from_numpy\(array\), or its shape$"
+    ):
         weighbridge.weigh(linear, inputs=np.zeros((1, 3), np.float32))
     with pytest.raises(NeedsShape, match=r"no argument 'inptu'; did you mean input\? forward takes \(input\)$"):
         weighbridge.weigh(linear, inputs={"inptu": (1, 3)})

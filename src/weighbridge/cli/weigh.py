@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -84,7 +85,7 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
     }
     by_user = USER_FILE.fullmatch(request.source)
     if by_user is None and not is_named_model(request.source):
-        return weigh(request.source, inputs=stated.shapes(Path(request.source).is_file()), **options)
+        return weigh(request.source, inputs=stated.shapes(os.path.lexists(request.source)), **options)
     options |= {"inputs": stated.positional, "kwargs": stated.named}
     if by_user is None:
         return weigh(request.source, **options)

@@ -262,7 +262,7 @@ def _explained(model: nn.Module, failed: _Failed) -> BadModel:
     what = f"the module raised {type(failed.error).__name__}{saw}: {_first_line(failed.error)}"
     hint = "check the number of the inputs, their shapes (with the batch) and element types (a shape alone: float32)"
     if any(type(one).__name__ == "ndarray" for one in failed.arguments):
-        hint = "a NumPy array is no tensor: give torch.from_numpy(array), or its shape"
+        hint = "if the NumPy array is to be a tensor, give torch.from_numpy(array), or its shape"
     return BadModel(what, where=where, hint=hint)
 
 
