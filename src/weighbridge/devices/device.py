@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ACTIVATIONS", "PRECISIONS", "WEIGHTS", "Device", "Figure", "Memory", "Peak"]
+__all__ = ["ACTIVATIONS", "KINDS", "PRECISIONS", "WEIGHTS", "Device", "Figure", "Memory", "Peak"]
 
 WEIGHTS, ACTIVATIONS = "weights", "activations"
 """What a memory can hold: everything stored with the model, or the tensors that exist while it runs."""
+
+KINDS = ("mcu", "npu", "board", "server", "other")
+"""Groups of devices, smallest first: microcontrollers, neural processors, boards and their modules, servers and their cards."""
 
 PRECISIONS = (
     "float64",
@@ -72,6 +75,7 @@ class Device:
     peaks: tuple[Peak, ...] = ()
     memories: tuple[Memory, ...] = ()
     notes: tuple[str, ...] = ()
+    kind: str = "other"
 
     def peak(self, precision: str) -> Peak | None:
         """The fastest unit at this precision, or None where no unit has a rate for it.
@@ -80,6 +84,28 @@ class Device:
         """
         rates = [peak for peak in self.peaks if peak.precision == precision]
         return max(rates, key=lambda peak: peak.ops_per_s.value, default=None)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Every number of the device, in the order of its file."""
+        numbers: list[Figure | None] = [peak.ops_per_s for peak in self.peaks]
+        for memory in self.memories:
+            numbers += (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes)
+        return tuple(number for number in numbers if number is not None)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What the file leaves out, and what cannot be told for want of it; a sentence each."""
+        told = [] if self.peaks else ["no peak rate: there is no latency on this device"]
+        for what in (WEIGHTS, ACTIVATIONS):
+            if self.memory_for(what) is None:
+                told.append(f"no memory holds the {what}: whether they fit is unknown")
+        told += (
+            f"the bandwidth of {memory.name} is not known: moving bytes counts as no time"
+            for memory in self.memories
+            if memory.holds and memory.bandwidth_bytes_per_s is None
+        )
+        return tuple(told)
 
     def memory_for(self, what: str) -> Memory | None:
         """The memory that holds ``WEIGHTS`` or ``ACTIVATIONS``."""

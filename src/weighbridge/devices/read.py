@@ -11,7 +11,7 @@ from pathlib import Path
 import cattrs
 from cattrs.gen import make_dict_structure_fn, override
 
-from weighbridge.devices.device import ACTIVATIONS, PRECISIONS, WEIGHTS, Device, Figure, Memory, Peak
+from weighbridge.devices.device import ACTIVATIONS, KINDS, PRECISIONS, WEIGHTS, Device, Figure, Memory, Peak
 from weighbridge.errors import BadSpec
 from weighbridge.handwritten import MAX_FILE_BYTES, parse_toml
 
@@ -97,6 +97,12 @@ def _precision(value: object, _: object) -> str:
     return str(value)
 
 
+def _kind(value: object, _: object) -> str:
+    if value not in KINDS:
+        raise ValueError(f"must be one of {', '.join(KINDS)}, not {_shown(value)}")
+    return str(value)
+
+
 def _list_of(item: Callable[[object, object], str], example: str) -> Callable[[object, object], tuple[str, ...]]:
     def read(value: object, of: object) -> tuple[str, ...]:
         return tuple(item(element, of) for element in _list(value, f"a list such as {example}"))
@@ -134,8 +140,8 @@ def _converter() -> cattrs.Converter:
         "peaks": _list_then(converter.get_structure_hook(tuple[Peak, ...]), "[[peaks]]"),
         "memories": _list_then(converter.get_structure_hook(tuple[Memory, ...]), "[[memories]]"),
     }
-    names = {"name": _name, "title": _text, "class_": _text, "core": _text, "notes": _list_of(_text, '["a sentence"]')}
-    _register(converter, Device, "a table", **names, **entries)
+    lines = {"title": _text, "class_": _text, "core": _text, "notes": _list_of(_text, '["a sentence"]')}
+    _register(converter, Device, "a table", name=_name, kind=_kind, **lines, **entries)
     return converter
 
 

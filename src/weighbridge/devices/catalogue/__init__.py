@@ -38,9 +38,7 @@ def find(name_or_path: str) -> Device:
 def _unknown(given: str, name: str, known: tuple[str, ...]) -> BadSpec:
     from difflib import get_close_matches
 
-    nearest = get_close_matches(name, known, n=1, cutoff=0.5) or [item for item in known if name and name in item][:1]
-    meant = f"did you mean {nearest[0]}? " if nearest else ""
-    what = f"there is no device {given!r}"
-    return BadSpec(
-        what, hint=f"{meant}the devices are {', '.join(known)}; or give the path of a device file, ./mine.toml"
-    )
+    nearest = get_close_matches(name, known, n=1, cutoff=0.5) or [item for item in known if name and name in item][:3]
+    meant = f"did you mean {' or '.join(nearest)}? " if nearest else ""
+    hint = f"{meant}`weighbridge devices` lists the names; or give the path of a device file, ./mine.toml"
+    return BadSpec(f"there is no device {given!r}", hint=hint)
