@@ -55,17 +55,32 @@ def page() -> str:
     from weighbridge.cli.app import app
 
     ordered = sorted(app.commands.items(), key=lambda item: (item[0] != "weigh", item[0]))
-    return "\n".join([_HEAD, *(_command(name, command) for name, command in ordered), _TAIL])
+    return "\n".join([_HEAD, *(_with_subcommands(name, command) for name, command in ordered), _TAIL])
 
 
-def _command(name: str, command: Any) -> str:
+def _with_subcommands(name: str, command: Any) -> str:
+    inner = getattr(command, "commands", {})
+    parts = [_command(name, command), *(_command(f"{name} {word}", inner[word], level=3) for word in inner)]
+    return "\n".join(parts)
+
+
+def _command(name: str, command: Any, level: int = 2) -> str:
     arguments = [parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"]
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     usage = " ".join(["weighbridge", name, *arguments, *(["[OPTIONS]"] if options else [])])
     paragraphs = [
         _marked(" ".join(paragraph.split())) for paragraph in command.help.split("\n\n") if "\b" not in paragraph
     ]
-    lines = [f"## weighbridge {name}", "", "```text", usage, "```", "", *"\n\n".join(paragraphs).splitlines(), ""]
+    lines = [
+        f"{'#' * level} weighbridge {name}",
+        "",
+        "```text",
+        usage,
+        "```",
+        "",
+        *"\n\n".join(paragraphs).splitlines(),
+        "",
+    ]
     sections: dict[str, list[str]] = {}
     for option in options:
         row = f"| {_cell(_names(option))} | {_cell(_marked(' '.join((option.help or '').split())))} |"

@@ -153,7 +153,9 @@ def test_completion_offers_networks_devices_and_options() -> None:
     assert offered("weighbridge we", 1) == ["plain,weigh"]
     assert offered("weighbridge weigh ale", 2) == ["plain,alexnet"]
     assert offered("weighbridge weigh some/mo", 2) == ["file,some/mo"]
-    assert offered("weighbridge weigh alexnet --on stm", 4) == ["plain,stm32f746"]
+    assert offered("weighbridge weigh alexnet --on stm32f74", 4) == ["plain,stm32f746"]
+    assert offered("weighbridge devices show stm32f74", 3) == ["plain,stm32f746"]
+    assert offered("weighbridge devices ch", 2) == ["plain,check"]
     assert "plain,--require-fit" in offered("weighbridge weigh alexnet --re", 3)
 
 

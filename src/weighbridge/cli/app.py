@@ -130,12 +130,39 @@ def app(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@app.command("devices")
-def _devices_command() -> Callable[[], int]:
-    """List the devices of the catalogue, which --on takes."""
+@app.group("devices", invoke_without_command=True)
+@click.pass_context
+def _devices_group(context: click.Context) -> Callable[[], int] | None:
+    """List the devices of the catalogue, which --on takes, by kind: mcu, npu, board, server, other."""
     from weighbridge.cli.devices import list_devices
 
-    return list_devices
+    return list_devices if context.invoked_subcommand is None else None
+
+
+@_devices_group.command("show")
+@click.argument("name", metavar="NAME", shell_complete=_devices)
+def _show_command(name: str) -> Callable[[], int]:
+    """Show a device: every number with its unit, source and doubt.
+
+    NAME is a name that `weighbridge devices` lists, or a device file.
+    """
+    from weighbridge.cli.devices import show_device
+
+    return lambda: show_device(name)
+
+
+@_devices_group.command("check")
+@click.argument("file", metavar="FILE", shell_complete=_devices)
+def _check_command(file: str) -> Callable[[], int]:
+    """Check a device file: all its faults at once, each with its path.
+
+    A good file is called so, with what it leaves out.
+
+    FILE ends in .toml or has a directory in it, as in ./mine; any other word is a name of the catalogue.
+    """
+    from weighbridge.cli.devices import check_device
+
+    return lambda: check_device(file)
 
 
 def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
 from weighbridge.report import Report
+from weighbridge.report.spans import Line
 from weighbridge.report.terminal import Look, render, text
 from weighbridge.report.view import node_table, page
 
-__all__ = ["formatted", "look_of", "show", "write"]
+__all__ = ["formatted", "look_of", "show", "show_lines", "write"]
 
 _FILE_WIDTH = 100
 
@@ -45,9 +47,13 @@ def write(content: str, path: Path | None) -> None:
 def show(report: Report, *, depth: int | None, all_rows: bool) -> None:
     """Print the report to standard output, in colour if it is a terminal that has some."""
     look = look_of(sys.stdout)
-    shown = page(report, depth=depth, all_rows=all_rows)
+    show_lines(render(page(report, depth=depth, all_rows=all_rows), look), look)
+
+
+def show_lines(lines: Iterable[Line], look: Look) -> None:
+    """Print ``lines`` to standard output, in colour if ``look`` has some."""
     if not look.colour:
-        write(text(shown, look), None)
+        write("".join("".join(span.text for span in line).rstrip() + "\n" for line in lines), None)
         return
     from rich.console import Console
     from rich.segment import Segment, Segments
@@ -55,7 +61,7 @@ def show(report: Report, *, depth: int | None, all_rows: bool) -> None:
 
     styles: dict[str, Style] = {}
     segments = []
-    for line in render(shown, look):
+    for line in lines:
         for span in line:
             style = styles.get(span.style)
             if style is None:
