@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.estimates.demands import SMALL, device, memory
+from tests.estimates.demands import SMALL, device, figure, memory
 from weighbridge.estimates import fit
 
 SIZES = st.integers(0, 2000)
@@ -101,3 +103,11 @@ def test_the_shortfall_is_just_what_is_missing(stored: int, peak: int, free: int
     assert region.short_bytes is not None
     assert verdict(region.short_bytes) == "fits"
     assert not region.short_bytes or verdict(region.short_bytes - 1) == "does not fit"
+
+
+def test_a_doubt_is_told_where_the_region_counts() -> None:
+    doubtful = figure(10_000, verified=False)
+    used = replace(memory("flash", "weights", 1), bytes=doubtful)
+    unused = replace(memory("backup SRAM", "", 1), bytes=doubtful)
+    verdict = fit(SMALL, device(used, memory("SRAM", "activations", 300), unused))
+    assert verdict.notes == ("the size of flash is not verified (made up for a test)",)

@@ -55,6 +55,8 @@ def fit(demand: Demand, device: Device) -> Fit:
     missing = [what for what in (WEIGHTS, ACTIVATIONS) if device.memory_for(what) is None]
     notes = [f"no memory is known to hold {what}" for what in missing]
     for memory in device.memories:
+        if not memory.holds:
+            continue  # nothing is compared with it
         for figure in (memory.bytes, memory.reserved_bytes):
             if figure is not None and not figure.verified:
                 notes.append(f"the size of {memory.name} is not verified ({figure.note or figure.source})")
