@@ -3,12 +3,13 @@
 ```
 {"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role"}], "nodes": [{"name", "operator", "operands":
 [[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason"}],
-"inputs": [id], "outputs": [id], "notes": […], "capture", "allocations": [[bytes, first, last, node]]}
+"inputs": [id], "outputs": [id], "notes": […], "capture", "allocations": [[bytes, first, last, node]],
+"blocks": [scope]}
 ```
 
 A shape is null where it is unknown; a type is a name, or an object where no table has it.  Fields of a node that are empty
-are left out, and so are an empty ``capture`` and empty ``allocations``.  Numbers that JSON lacks are ``{"float": "nan"}``,
-``"inf"`` and ``"-inf"``.
+are left out, and so are an empty ``capture``, empty ``allocations``, and ``blocks`` where they are not known.
+Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["graph_from_dict", "graph_from_json", "graph_to_dict", "graph_to_json
 SCHEMA: Final = 1
 
 _GRAPH_KEYS: Final = ("name", "tensors", "nodes", "inputs", "outputs")
-_GRAPH_EXTRAS: Final = ("notes", "capture", "allocations")
+_GRAPH_EXTRAS: Final = ("notes", "capture", "allocations", "blocks")
 _NODE_KEYS: Final = ("name", "operator", "operands", "outputs")
 _NODE_EXTRAS: Final = ("attributes", "scope", "origin", "bodies", "fused", "reason")
 _WORD_FLOATS: Final = ("nan", "inf", "-inf")
@@ -81,6 +82,7 @@ def _from_graph(graph: Graph) -> dict[str, object]:
         "notes": list(graph.notes),
         **({"capture": graph.capture} if graph.capture else {}),
         **({"allocations": [list(one) for one in graph.allocations]} if graph.allocations else {}),
+        **({} if graph.blocks is None else {"blocks": sorted(graph.blocks)}),
     }
 
 
@@ -179,6 +181,7 @@ def _to_graph(fields: Mapping[str, object], path: str) -> Graph:
         _items(fields.get("notes", ()), f"{path}.notes", _text),
         _text(fields.get("capture", ""), f"{path}.capture"),
         _items(fields.get("allocations", ()), f"{path}.allocations", _to_allocation),
+        frozenset(_items(fields["blocks"], f"{path}.blocks", _text)) if "blocks" in fields else None,
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import pytest
 from hypothesis import given, settings
 
@@ -13,6 +16,12 @@ from weighbridge.graph import BRANCH, LOOP, UNKNOWN, Body, Graph, Role, Tensor, 
 from weighbridge.passes import deploy, static_tensors
 
 FLOAT, STRING = DTYPES["float32"], DTYPES["string"]
+T = TypeVar("T")
+
+
+def plain(by_policy: Mapping[str, T]) -> dict[str, T]:
+    """What has nothing overwritten or held."""
+    return {policy: by_policy[policy] for policy in ("pair", "live")}
 
 
 def simulated(graph: Graph) -> tuple[list[int], list[int]]:
@@ -49,8 +58,8 @@ def test_profiles_are_those_of_a_simulation(as_written: bool, graph: Graph) -> N
     graph = graph if as_written else deploy(graph)
     plan = memory.plan(graph)
     pair, live = simulated(graph)
-    assert plan.profile == {"pair": tuple(pair), "live": tuple(live)}
-    assert plan.peak_bytes == {"pair": max(pair, default=0), "live": max(live, default=0)}
+    assert plain(plan.profile) == {"pair": tuple(pair), "live": tuple(live)}
+    assert plain(plan.peak_bytes) == {"pair": max(pair, default=0), "live": max(live, default=0)}
     static = static_tensors(graph)
     names = [node.name for node in graph.nodes if not static.issuperset(node.outputs)]
     for policy, profile in (("pair", pair), ("live", live)):
@@ -96,7 +105,7 @@ def test_an_input_that_nobody_reads_is_there_at_the_start_and_one_given_out_to_t
     (y,) = builder.add("relu", [("x", y)])
     plan = memory.plan(builder.graph([y, kept]))
     assert spare in {span.name for span in plan.tensors}
-    assert plan.profile == {"pair": (8, 8), "live": (16, 12)}
+    assert plain(plan.profile) == {"pair": (8, 8), "live": (16, 12)}
 
 
 def test_a_residual_keeps_its_input_alive_and_a_shared_input_counts_once() -> None:
@@ -107,7 +116,7 @@ def test_a_residual_keeps_its_input_alive_and_a_shared_input_counts_once() -> No
     (c,) = builder.add("add", [("a", x), ("b", b)])
     (d,) = builder.add("mul", [("a", c), ("b", c)])
     plan = memory.plan(builder.graph([d]))
-    assert plan.profile == {"pair": (32, 32, 48, 32), "live": (32, 48, 48, 32)}
+    assert plain(plan.profile) == {"pair": (32, 32, 48, 32), "live": (32, 48, 48, 32)}
 
 
 def test_a_view_takes_no_room_and_keeps_what_it_views_alive() -> None:
@@ -117,7 +126,7 @@ def test_a_view_takes_no_room_and_keeps_what_it_views_alive() -> None:
     (y,) = builder.add("relu", [("x", x)])
     (z,) = builder.add("concat", [("xs", v), ("xs", v)], {"axis": 0})
     plan = memory.plan(builder.graph([y, z]))
-    assert plan.profile == {"pair": (24, 48, 72), "live": (24, 48, 96)}
+    assert plain(plan.profile) == {"pair": (24, 48, 72), "live": (24, 48, 96)}
     assert [span.name for span in plan.tensors] == [x, y, z]
 
 
@@ -136,9 +145,12 @@ def test_unknown_sizes_give_no_peak_and_name_the_tensor() -> None:
     builder.opaque(UNKNOWN, [("x", x)], [None], name="odd")
     builder.add("relu", [("x", x)], name="late")
     plan = memory.plan(builder.graph(["late"]))
-    assert (plan.peak_bytes, plan.peak_elements) == ({"pair": None, "live": None}, {"pair": None, "live": None})
-    assert plan.peak_node == {"pair": None, "live": None}
-    assert plan.profile == {"pair": (None, 32), "live": (None, 32)}
+    assert (plain(plan.peak_bytes), plain(plan.peak_elements)) == (
+        {"pair": None, "live": None},
+        {"pair": None, "live": None},
+    )
+    assert plain(plan.peak_node) == {"pair": None, "live": None}
+    assert plain(plan.profile) == {"pair": (None, 32), "live": (None, 32)}
     assert not plan.exact
     assert "odd" in plan.notes[0]
 
@@ -174,7 +186,7 @@ def test_a_graph_in_which_nothing_runs_has_no_peak_node() -> None:
     builder = Builder("empty")
     builder.input("x", (4,), FLOAT)
     plan = memory.plan(builder.graph(["x"]))
-    assert (plan.peak_bytes, plan.peak_node) == ({"pair": 0, "live": 0}, {"pair": None, "live": None})
+    assert (plain(plan.peak_bytes), plain(plan.peak_node)) == ({"pair": 0, "live": 0}, {"pair": None, "live": None})
 
 
 def control(operator: str, *widths: int, trips: int | None = 1) -> Graph:
@@ -218,7 +230,7 @@ def test_an_unknown_size_inside_a_body_is_unknown_outside() -> None:
     body = Body("body", inner.graph(["inside"]), 3)
     builder.opaque(LOOP, [("captures", "x")], [TensorType((2,), FLOAT)], name="control", bodies=[body])
     plan = memory.plan(builder.graph(["control"]))
-    assert (plan.peak_bytes, plan.exact) == ({"pair": None, "live": None}, False)
+    assert (plain(plan.peak_bytes), plan.exact) == ({"pair": None, "live": None}, False)
     assert "inside" in plan.notes[0]
 
 
@@ -249,5 +261,5 @@ def test_a_view_of_a_stored_tensor_takes_no_room() -> None:
     (v,) = builder.add("reshape", [("x", w), ("shape", shape)], {"shape": (6, 4)}, name="view")
     (y,) = builder.add("softmax", [("x", v)], name="softmax")
     plan = memory.plan(builder.graph([y]))
-    assert plan.profile == {"pair": (16, 96), "live": (16, 96)}
+    assert plain(plan.profile) == {"pair": (16, 96), "live": (16, 96)}
     assert [span.name for span in plan.tensors] == ["shape", "softmax"]

@@ -36,11 +36,13 @@ def exported(model: nn.Module, args: tuple[Any, ...], path: Path, *, core: bool 
 
 
 def facts(graph: Graph) -> tuple[NetworkFacts, dict[str, int | None]]:
-    """Network facts and peaks in bytes; without ``eager``, as an export has no calls that hold their arguments."""
+    """Network facts and peaks in bytes; without ``eager`` and ``held``, as an export does not say which calls hold arguments."""
     deployed = deploy(graph)
     memory = plan(deployed)
-    elements = {policy: peak for policy, peak in memory.peak_elements.items() if policy != "eager"}
-    peaks = {policy: peak for policy, peak in memory.peak_bytes.items() if policy != "eager"}
+    elements = {
+        policy: peak for policy, peak in memory.peak_elements.items() if not policy.startswith(("eager", "held"))
+    }
+    peaks = {policy: peak for policy, peak in memory.peak_bytes.items() if not policy.startswith(("eager", "held"))}
     return count(graph, deployed, peak_elements=elements), peaks
 
 

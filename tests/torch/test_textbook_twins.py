@@ -35,6 +35,6 @@ def _figures(report: weighbridge.Report) -> dict[str, object]:
         for key in ("parameters", "weights", "biases", "other_parameters", "deployed_parameters", "macs", "work")
     }
     figures["activations"] = facts.activations.total, facts.activations.total_bytes
-    figures["peaks"] = [memory.peak_bytes[policy] for policy in ("pair", "live")]
+    figures["peaks"] = {policy: peak for policy, peak in memory.peak_bytes.items() if policy != "eager"}
     figures["macs by layer"] = [node.macs for node in report.nodes if node.macs]
     return figures

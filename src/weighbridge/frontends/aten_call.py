@@ -133,7 +133,8 @@ class AtenCall(NamedTuple):
 class Program(NamedTuple):
     """What a reader found: tensors that exist before the first call, calls in order, and what comes out.
 
-    ``capture`` says how the program was obtained and what that means for the counts; ``allocations`` are what PyTorch held.
+    ``capture`` says how the program was obtained and what that means for the counts; ``allocations`` are what PyTorch held;
+    ``blocks`` as in a graph.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Program(NamedTuple):
     capture: str
     notes: tuple[str, ...] = ()
     allocations: tuple[Allocation, ...] = ()
+    blocks: frozenset[str] | None = None
 
 
 class As(NamedTuple):

@@ -30,7 +30,7 @@ def build(program: Program) -> Graph:
         translation.add(call)
     graph = builder.graph([translation.found(tensor) for tensor in program.outputs])
     notes = (*program.notes, *_unused(program), *_training(graph), *graph.notes)
-    return replace(graph, capture=program.capture, notes=notes, allocations=program.allocations)
+    return replace(graph, capture=program.capture, notes=notes, allocations=program.allocations, blocks=program.blocks)
 
 
 def _unused(program: Program) -> Iterator[str]:

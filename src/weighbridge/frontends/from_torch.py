@@ -135,7 +135,8 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
     tensors = tuple(recorder.recording.tensors.values())
     held, notes = recorder.storages.record()
     notes = (*said, *notes, *_frozen_notes(model, tensors))
-    return Program(name, tensors, calls, tuple(dict.fromkeys(inputs)), outputs, attempt.says, notes, held)
+    read = tuple(dict.fromkeys(inputs))
+    return Program(name, tensors, calls, read, outputs, attempt.says, notes, held, scopes.blocks())
 
 
 def _frozen_notes(model: nn.Module, tensors: Iterable[AtenTensor]) -> Iterator[str]:

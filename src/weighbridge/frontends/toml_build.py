@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from weighbridge.builder import Builder
@@ -51,6 +52,7 @@ class _Build:
         self.builder = Builder(specification.header.name)
         self.known: Known = {}
         self.made: dict[str, str] = {}  # by the full name of a layer or block, the tensor that comes out of it
+        self.blocks: set[str] = set()
         self.steps = self.reads = 0
 
     def graph(self, values: Known) -> Graph:
@@ -68,7 +70,7 @@ class _Build:
             with self._located("$.outputs"):
                 outputs = [self._resolve(scope, name) for name in header.outputs]
         with self._located("$"):
-            return self.builder.graph(outputs)
+            return replace(self.builder.graph(outputs), blocks=frozenset(self.blocks))
 
     @contextmanager
     def _located(self, path: str) -> Iterator[None]:
@@ -131,6 +133,8 @@ class _Build:
             inner[key] = _one(key, term, known)
         inner |= self._channels(sources[0])
         inner = self._let(block.let, inner, f"{piece.path}.let")
+        if any(inside.layer.reads for inside in piece.lines):
+            self.blocks.add(name)  # others are layers one after the other: the next one's input is all that they keep
         scope = _Scope(f"{name}.", inner, dict(zip(block.inputs, sources, strict=True)))
         return self._layers(piece.lines, scope, sources[0])
 

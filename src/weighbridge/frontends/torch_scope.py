@@ -27,12 +27,15 @@ class Scopes:
         self._root = root
         self._paths: dict[int, str] = {}
         self._leaves: set[str] = set()
+        self._blocks: set[str] = set()
         times: Counter[int] = Counter()
         for path, module in root.named_modules(remove_duplicate=False):
             self._paths.setdefault(id(module), path)
             times[id(module)] += 1
             if not module._modules:  # noqa: SLF001
                 self._leaves.add(path)
+            elif path and not isinstance(module, nn.ModuleList | nn.ModuleDict) and not _is_sequence(module):
+                self._blocks.add(path)
         self._shared = {key for key, count in times.items() if count > 1}
 
     def current(self) -> str:
@@ -42,6 +45,10 @@ class Scopes:
     def parameter(self, parameter: nn.Parameter) -> str:
         """The path of a parameter, also of one that was made while the model runs; "" for one that belongs to no module."""
         return next((path for path, one in self._root.named_parameters() if one is parameter), "")
+
+    def blocks(self) -> frozenset[str]:
+        """The paths of modules that have modules in them and a ``forward`` of their own; the root is not among them."""
+        return frozenset(self._blocks)
 
     def is_leaf(self, path: str) -> bool:
         """Whether the module at a path has no modules in it."""
@@ -82,9 +89,15 @@ class Scopes:
             if above is not None:
                 outer = self._as_child(caller, above, modules, outer)
         joined = f"{outer}.{inner}" if outer else inner
-        if self.is_leaf(path):
-            self._leaves.add(joined)
+        for known in (self._leaves, self._blocks):
+            if path in known:
+                known.add(joined)
         return joined
+
+
+def _is_sequence(module: nn.Module) -> bool:
+    """Whether a module does nothing but to call the modules in it one after the other."""
+    return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
 
 
 def _running(frame: FrameType | None) -> Iterator[nn.Module]:

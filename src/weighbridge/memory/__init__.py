@@ -4,6 +4,9 @@
 |---|---|
 | ``pair`` | its own inputs and outputs |
 | ``live`` | everything still to be read: an input until its last reader, an output to the end; residuals count, a shared input once |
+| ``held`` | ``live``, and the input of each enclosing block (a module with parts and a computation of its own; not the root) |
+| ``held_contractions`` | ``held``, looked at in convolutions and linear layers only |
+| ``…_in_place`` | as before, but results overwrite operands that die: elementwise, and depthwise with one channel kept apart |
 | ``eager`` | what the framework that ran the model held, by its record; only where there is one |
 
 Stored tensors (parameters, buffers, constants) are not in these figures, and neither is what is computed from them alone;

@@ -25,7 +25,9 @@ class TensorSpan(NamedTuple):
 class MemoryPlan(NamedTuple):
     """Peaks by policy, in bytes and in elements, and the profile over the nodes that run (aligned with ``NetworkFacts.nodes``).
 
-    ``peak_node`` is the first node at which the peak in bytes is reached; None without nodes or without a peak.  The policy
+    ``peak_node`` is the first node at which the peak in bytes is reached; None without nodes or without a peak.  A policy
+    that does not apply (``held`` where the blocks of the model are not known, ``held_contractions`` without such layers) has
+    None; ``held`` then has no profile, and ``held_contractions``, whose profile is that of ``held``, never has one.  The policy
     ``eager`` is there where a framework ran the model; it knows no elements, its node is one of the graph as written, and its
     profile, which is missing where the nodes run in another order than the calls, has what was held from a node to the next.  A figure
     that depends on a tensor of unknown size is None, ``exact`` is then false and ``notes`` names the tensor.

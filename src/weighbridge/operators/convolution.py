@@ -147,6 +147,17 @@ def _loops(call: Call) -> tuple[Loops, ...]:
     return (Loops(geometry.c_o // groups, n, k, groups * _parts(call), im2col_elements=groups * k * n),)
 
 
+def _depthwise_overwrites(call: Call, name: str, operand: TensorType) -> int | None:
+    """A depthwise layer needs a channel of x only for that of its result: it is written over it, by way of a spare channel.
+
+    With a stride the results close up, so that x and result take the larger of the two (MCUNetV2, Lin et al. 2021).
+    """
+    geometry = _geometry(call)
+    if name != "x" or not geometry.groups == geometry.c_i == geometry.c_o:
+        return None
+    return prod(geometry.output)
+
+
 def _transposed_loops(call: Call) -> tuple[Loops, ...]:
     """Every input value meets c_o/groups x taps weights once, wherever the products land and whatever is cropped."""
     geometry = _transposed_geometry(call)
@@ -194,6 +205,7 @@ CONVOLUTION_OPERATORS: Final = (
         attributes={**_COMMON, **QUANTISED, "weight_layout": "oi_spatial"},
         fuses=True,
         summary="convolution with groups, stride, dilation and padding; quantised too; padded taps count",
+        may_overwrite=_depthwise_overwrites,
     ),
     Op(
         "conv_transpose",

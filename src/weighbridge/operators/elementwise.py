@@ -19,7 +19,7 @@ from weighbridge.graph import TensorType
 
 from .arithmetic import PRODUCT, QUOTIENT, complex_operands, is_complex, real_or_complex
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
-from .rules import dtype_of, each, in_words, same
+from .rules import dtype_of, each, in_its_place, in_words, same
 from .shapes import broadcast
 
 __all__ = ["ELEMENTWISE_OPERATORS"]
@@ -103,7 +103,7 @@ def _div_work(call: Call) -> Work:
 
 
 def _binary_op(name: str, summary: str, work: Callable[[Call], Work | None], *, fuses: bool = False) -> Op:
-    return Op(name, Kind.ELEMENTWISE, "a b", _binary, work, fuses=fuses, summary=summary)
+    return Op(name, Kind.ELEMENTWISE, "a b", _binary, work, fuses=fuses, summary=summary, may_overwrite=in_its_place)
 
 
 def _arithmetic(name: str, summary: str, **kinds: int) -> Op:
@@ -111,7 +111,7 @@ def _arithmetic(name: str, summary: str, **kinds: int) -> Op:
 
 
 def _compared(name: str, summary: str) -> Op:
-    return Op(name, Kind.ELEMENTWISE, "a b", _comparison, each(compare=1), summary=summary)
+    return Op(name, Kind.ELEMENTWISE, "a b", _comparison, each(compare=1), summary=summary, may_overwrite=in_its_place)
 
 
 ELEMENTWISE_OPERATORS: Final = (
@@ -147,10 +147,25 @@ ELEMENTWISE_OPERATORS: Final = (
         _for_each_pair(add=1),
         fuses=True,
         summary="sum of any number of tensors",
+        may_overwrite=in_its_place,
     ),
-    Op("mean", Kind.ELEMENTWISE, "*xs", _variadic, _mean_work, summary="mean of any number of tensors"),
     Op(
-        "max", Kind.ELEMENTWISE, "*xs", _variadic, _for_each_pair(compare=1), summary="largest of any number of tensors"
+        "mean",
+        Kind.ELEMENTWISE,
+        "*xs",
+        _variadic,
+        _mean_work,
+        summary="mean of any number of tensors",
+        may_overwrite=in_its_place,
+    ),
+    Op(
+        "max",
+        Kind.ELEMENTWISE,
+        "*xs",
+        _variadic,
+        _for_each_pair(compare=1),
+        summary="largest of any number of tensors",
+        may_overwrite=in_its_place,
     ),
     Op(
         "min",
@@ -159,6 +174,7 @@ ELEMENTWISE_OPERATORS: Final = (
         _variadic,
         _for_each_pair(compare=1),
         summary="smallest of any number of tensors",
+        may_overwrite=in_its_place,
     ),
     Op(
         "where",
@@ -167,6 +183,7 @@ ELEMENTWISE_OPERATORS: Final = (
         _where,
         each(compare=1),
         summary="x where the condition holds, else y",
+        may_overwrite=in_its_place,
     ),
     Op(
         "prelu",
@@ -175,6 +192,7 @@ ELEMENTWISE_OPERATORS: Final = (
         _prelu,
         each(compare=1, mul=1),
         summary="x, or slope x below 0, with a learned slope",
+        may_overwrite=in_its_place,
     ),
     Op(
         "clip_by_tensor",
@@ -183,11 +201,61 @@ ELEMENTWISE_OPERATORS: Final = (
         same,
         _clip_by_tensor_work,
         summary="x between bounds that are known only at run time",
+        may_overwrite=in_its_place,
     ),
-    Op("is_nan", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is not a number"),
-    Op("is_inf", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is infinite"),
-    Op("is_finite", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is a finite number"),
-    Op("sign_bit", Kind.ELEMENTWISE, "x", _test, each(compare=1), summary="whether x is below 0"),
-    Op("cast", Kind.ELEMENTWISE, "x", _cast, nothing, attributes={"dtype": REQUIRED}, summary="x in another type"),
-    Op("cast_like", Kind.ELEMENTWISE, "x like:control", _cast_like, nothing, summary="x in the type of another tensor"),
+    Op(
+        "is_nan",
+        Kind.ELEMENTWISE,
+        "x",
+        _test,
+        each(compare=1),
+        summary="whether x is not a number",
+        may_overwrite=in_its_place,
+    ),
+    Op(
+        "is_inf",
+        Kind.ELEMENTWISE,
+        "x",
+        _test,
+        each(compare=1),
+        summary="whether x is infinite",
+        may_overwrite=in_its_place,
+    ),
+    Op(
+        "is_finite",
+        Kind.ELEMENTWISE,
+        "x",
+        _test,
+        each(compare=1),
+        summary="whether x is a finite number",
+        may_overwrite=in_its_place,
+    ),
+    Op(
+        "sign_bit",
+        Kind.ELEMENTWISE,
+        "x",
+        _test,
+        each(compare=1),
+        summary="whether x is below 0",
+        may_overwrite=in_its_place,
+    ),
+    Op(
+        "cast",
+        Kind.ELEMENTWISE,
+        "x",
+        _cast,
+        nothing,
+        attributes={"dtype": REQUIRED},
+        summary="x in another type",
+        may_overwrite=in_its_place,
+    ),
+    Op(
+        "cast_like",
+        Kind.ELEMENTWISE,
+        "x like:control",
+        _cast_like,
+        nothing,
+        summary="x in the type of another tensor",
+        may_overwrite=in_its_place,
+    ),
 )

@@ -234,7 +234,9 @@ class Op:
     are its contractions, the one place where MACs come from; ``work`` is everything else it computes, or None where that
     depends on values.  ``does_nothing`` tells of a call whose result is its first operand (a pool of single values), which
     no runtime runs.  ``fuses`` marks a producer that a following unary function is fused into; ``random`` an operator
-    whose result is new every time, so that it is never computed in advance.
+    whose result is new every time, so that it is never computed in advance.  ``may_overwrite`` says whether the result may
+    be written where an operand lies, given its slot and type: the elements of the result that are kept apart meanwhile, None
+    where it may not.
     """
 
     name: str
@@ -250,6 +252,7 @@ class Op:
     random: bool = False
     summary: str = ""
     does_nothing: Callable[[Call], bool] | None = None
+    may_overwrite: Callable[[Call, str, TensorType], int | None] | None = None
 
     @property
     def slots(self) -> tuple[Operand, ...]:

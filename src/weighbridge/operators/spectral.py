@@ -19,7 +19,7 @@ from weighbridge.graph import Attribute, TensorType
 
 from .arithmetic import is_complex
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
-from .rules import axes_of, each, selects
+from .rules import axes_of, each, in_its_place, selects
 from .shapes import broadcast
 
 __all__ = ["SPECTRAL_OPERATORS"]
@@ -140,7 +140,15 @@ SPECTRAL_OPERATORS: Final = (
     Op("real_part", Kind.MOVE, "x", _part, nothing, traffic=selects("x"), summary="real parts of complex numbers"),
     Op("imaginary_part", Kind.MOVE, "x", _part, nothing, traffic=selects("x"), summary="imaginary parts"),
     Op("angle", Kind.ELEMENTWISE, "x", _part, each(special=1), summary="angles of complex numbers"),
-    Op("conjugate", Kind.UNARY, "x", _same, each(add=1), summary="with the imaginary part negated"),
+    Op(
+        "conjugate",
+        Kind.UNARY,
+        "x",
+        _same,
+        each(add=1),
+        summary="with the imaginary part negated",
+        may_overwrite=in_its_place,
+    ),
     Op(
         "complex_to_real",
         Kind.MOVE,

@@ -20,7 +20,7 @@ from weighbridge.graph import Attribute
 
 from .arithmetic import QUOTIENT, real_or_complex
 from .record import Call, Kind, Op, Work
-from .rules import number, same
+from .rules import in_its_place, number, same
 
 __all__ = ["UNARY_OPERATORS"]
 
@@ -33,7 +33,9 @@ def _unary(
     **kinds: int,
 ) -> Op:
     work = real_or_complex(Work(**kinds), of_complex)
-    return Op(name, Kind.UNARY, "x", same, work, attributes=attributes or {}, summary=summary)
+    return Op(
+        name, Kind.UNARY, "x", same, work, attributes=attributes or {}, summary=summary, may_overwrite=in_its_place
+    )
 
 
 def _clip_work(call: Call) -> Work:
@@ -130,6 +132,7 @@ UNARY_OPERATORS: Final = (
         _logit_work,
         attributes={"epsilon": "none"},
         summary="log(x / (1 - x)), with x kept epsilon away from 0 and 1",
+        may_overwrite=in_its_place,
     ),
     _unary("log_sigmoid", "-log(1 + exp(-x))", special=2, add=1),
     _unary("nan_to_number", "x with numbers in place of what is none and of both infinities", compare=3),
@@ -144,6 +147,7 @@ UNARY_OPERATORS: Final = (
         _clip_work,
         attributes={"low": "none", "high": "none"},
         summary="x between constant bounds, either of which may be absent; ReLU6 is low 0, high 6",
+        may_overwrite=in_its_place,
     ),
     _unary("elu", "x, or alpha (exp(x) - 1) below 0", {"alpha": 1.0}, compare=1, special=1, add=1, mul=1),
     _unary("celu", "x, or alpha (exp(x / alpha) - 1) below 0", {"alpha": 1.0}, compare=1, special=1, add=1, mul=2),
@@ -159,7 +163,16 @@ UNARY_OPERATORS: Final = (
     _unary("sigmoid", "1 / (1 + exp(-x))", special=1, add=1, div=1),
     _unary("hard_sigmoid", "alpha x + beta between 0 and 1", {"alpha": 0.2, "beta": 0.5}, mul=1, add=1, compare=2),
     _unary("hard_swish", "x times (x / 6 + 1/2 between 0 and 1)", mul=2, add=1, compare=2),
-    Op("silu", Kind.UNARY, "x", same, _silu_work, attributes={"alpha": 1.0}, summary="x sigmoid(alpha x), or swish"),
+    Op(
+        "silu",
+        Kind.UNARY,
+        "x",
+        same,
+        _silu_work,
+        attributes={"alpha": 1.0},
+        summary="x sigmoid(alpha x), or swish",
+        may_overwrite=in_its_place,
+    ),
     Op(
         "gelu",
         Kind.UNARY,
@@ -168,6 +181,7 @@ UNARY_OPERATORS: Final = (
         _gelu_work,
         attributes={"approximate": "none"},
         summary="x times the normal distribution function of x, exact or approximated",
+        may_overwrite=in_its_place,
     ),
     Op(
         "softplus",
@@ -177,6 +191,7 @@ UNARY_OPERATORS: Final = (
         _softplus_work,
         attributes={"beta": 1.0},
         summary="log(1 + exp(beta x)) / beta",
+        may_overwrite=in_its_place,
     ),
     _unary("softsign", "x / (1 + |x|)", compare=1, add=1, div=1),
     _unary("mish", "x tanh(log(1 + exp(x)))", special=3, add=1, mul=1),

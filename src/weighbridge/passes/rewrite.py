@@ -121,6 +121,7 @@ def rebuilt(
         graph.notes,
         graph.capture,
         graph.allocations,
+        graph.blocks,
     )
 
 

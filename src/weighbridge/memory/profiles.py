@@ -1,0 +1,171 @@
+"""What is alive at each node, policy by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from typing import Final, NamedTuple
+
+from weighbridge.graph import BRANCH, Body, Graph, Node
+from weighbridge.memory.held import held_storages
+from weighbridge.memory.in_place import Saving, most, savings
+from weighbridge.memory.lifetimes import Lifetimes, Storage, lifetimes
+from weighbridge.operators.record import Op, known_total
+
+__all__ = ["Profiles", "Size", "largest", "profiles_by_policy"]
+
+Size = int | None
+Sizer = Callable[[Storage], Size]
+_Savings = Sequence[list[Saving]]
+
+_IN_PLACE: Final = "_in_place"
+
+
+class Profiles(NamedTuple):
+    """What is alive at each node that runs, in bytes and in elements."""
+
+    bytes: list[Size]
+    elements: list[Size]
+
+
+class _Rule(NamedTuple):
+    """The table of operators, and whether they overwrite operands that die."""
+
+    operators: Mapping[str, Op]
+    in_place: bool
+
+
+def profiles_by_policy(
+    graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]
+) -> Iterator[tuple[str, Profiles | None]]:
+    """The profiles under ``pair``, ``live`` and ``held``, then the same in place; None where the policy does not apply."""
+    held = held_storages(graph, spans)
+    for ending, in_place in (("", False), (_IN_PLACE, True)):
+        rule = _Rule(operators, in_place)
+        yield f"pair{ending}", _pair(graph, spans, rule)
+        yield f"live{ending}", _live(graph, spans, rule)
+        yield f"held{ending}", None if held is None else _held(graph, spans, rule, held)
+
+
+def largest(sizes: Sequence[Size]) -> Size:
+    """The largest; None where one is unknown; 0 for a graph in which nothing runs."""
+    found = 0
+    for size in sizes:
+        if size is None:
+            return None
+        found = max(found, size)
+    return found
+
+
+def _bytes(storage: Storage) -> Size:
+    return storage.bytes
+
+
+def _elements(storage: Storage) -> Size:
+    return storage.elements
+
+
+def _savings(graph: Graph, spans: Lifetimes, rule: _Rule) -> _Savings:
+    return savings(graph, spans, rule.operators) if rule.in_place else [[]] * len(spans.nodes)
+
+
+def _less(size: Size, saved: int) -> Size:
+    return None if size is None else size - saved
+
+
+def _pair(graph: Graph, spans: Lifetimes, rule: _Rule) -> Profiles:
+    profiles = Profiles([], [])
+    for node, found in zip(spans.nodes, _savings(graph, spans, rule), strict=True):
+        around, saved = spans.around(node), most(found)
+        of_bytes, of_elements = _less(around[0], saved[0]), _less(around[1], saved[1])
+        for body in node.bodies:
+            inner = _pair(body.graph, lifetimes(body.graph, rule.operators, spans.static), rule)
+            of_bytes = _larger(of_bytes, largest(inner.bytes))
+            of_elements = _larger(of_elements, largest(inner.elements))
+        profiles.bytes.append(of_bytes)
+        profiles.elements.append(of_elements)
+    return profiles
+
+
+def _larger(one: Size, other: Size) -> Size:
+    return None if one is None or other is None else max(one, other)
+
+
+def _live(
+    graph: Graph,
+    spans: Lifetimes,
+    rule: _Rule,
+    counted: Set[str] = frozenset(),
+    held: Sequence[Set[str]] | None = None,
+) -> Profiles:
+    """``counted`` are storages of an enclosing graph, which are in its figures; ``held`` are not overwritten at a node."""
+    storages = [storage for storage in spans.storages.values() if storage.name not in counted]
+    length = len(spans.nodes)
+    profiles = Profiles(_running(storages, length, _bytes), _running(storages, length, _elements))
+    for place, found in enumerate(_savings(graph, spans, rule)):
+        saved = most(found, frozenset() if held is None else held[place])
+        profiles.bytes[place] = _less(profiles.bytes[place], saved[0])
+        profiles.elements[place] = _less(profiles.elements[place], saved[1])
+    for place, node in enumerate(spans.nodes):
+        if node.bodies:
+            inner = [_inside(body, node, spans, rule) for body in node.bodies]
+            made = _made_by_branch(node, spans)
+            for profile, peaks, sizer in (
+                (profiles.bytes, [largest(one.bytes) for one in inner], _bytes),
+                (profiles.elements, [largest(one.elements) for one in inner], _elements),
+            ):
+                profile[place] = _with_worst(profile[place], known_total(map(sizer, made)), peaks)
+    return profiles
+
+
+def _held(graph: Graph, spans: Lifetimes, rule: _Rule, held: Sequence[Set[str]]) -> Profiles:
+    """What is alive, and what is held of the rest."""
+    profiles = _live(graph, spans, rule, held=held)
+    for place, names in enumerate(held):
+        rest = [spans.storages[name] for name in names]
+        rest = [storage for storage in rest if not storage.first <= place <= storage.last]
+        for profile, sizer in ((profiles.bytes, _bytes), (profiles.elements, _elements)):
+            profile[place] = known_total((profile[place], *map(sizer, rest)))
+    return profiles
+
+
+def _with_worst(outside: Size, shared: Size, peaks: list[Size]) -> Size:
+    """What is alive outside, with the worst body in place of what the two share."""
+    if outside is None or shared is None:
+        return None
+    worst = outside
+    for peak in peaks:
+        if peak is None:
+            return None
+        worst = max(worst, outside - shared + peak)
+    return worst
+
+
+def _inside(body: Body, node: Node, spans: Lifetimes, rule: _Rule) -> Profiles:
+    inner = lifetimes(body.graph, rule.operators, spans.static)
+    return _live(body.graph, inner, rule, frozenset(node.inputs).intersection(body.graph.inputs))
+
+
+def _made_by_branch(node: Node, spans: Lifetimes) -> list[Storage]:
+    """The outputs of an ``if``, which are the outputs of the branch that ran."""
+    if node.operator != BRANCH:
+        return []
+    return [spans.storages[tensor] for tensor in node.outputs if tensor in spans.storages]
+
+
+def _running(storages: list[Storage], length: int, sizer: Sizer) -> list[Size]:
+    """What is alive at each of ``length`` nodes: a running sum over the births and deaths."""
+    change, unknown = [0] * (length + 1), [0] * (length + 1)
+    for storage in storages:
+        size = sizer(storage)
+        if length == 0:
+            break
+        counts, step = (unknown, 1) if size is None else (change, size)
+        counts[storage.first] += step
+        counts[storage.last + 1] -= step
+    profile: list[Size] = []
+    alive = missing = 0
+    for place in range(length):
+        alive += change[place]
+        missing += unknown[place]
+        profile.append(None if missing else alive)
+    return profile
