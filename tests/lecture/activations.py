@@ -25,6 +25,35 @@ def _(value):
     assert report.memory.peak_node["pair"] == "maxpool"
 
 
+@check("imagenet_on_mcu", "rule")
+def _(rule):
+    """The policy by which both networks have the source's figures."""
+    assert rule.startswith("`held`, maximum over convolution and linear nodes only (pools and adds not counted)")
+    peaks = weigh("resnet18", precision="int8").memory.peak_bytes
+    assert peaks["held_contractions"] < peaks["held"]
+
+
+@check("imagenet_on_mcu", "mobilenetv2_peak_B")
+def _(value):
+    for width in ("1.0", "0.75"):
+        memory = weigh(f"mobilenet_v2:width={width}", precision="int8").memory
+        assert memory.peak_bytes["held_contractions"] == value
+        assert memory.peak_node["held_contractions"] == "block2.depthwise.conv"
+
+
+@check("imagenet_on_mcu", "ratio")
+def _(value):
+    small, large = (weigh(name, precision="int8").memory for name in ("mobilenet_v2:width=0.75", "resnet18"))
+    assert rounds_to(Fraction(small.peak_bytes["held_contractions"], large.peak_bytes["held_contractions"]), value)
+
+
+@check("imagenet_on_mcu", "over_320_kB")
+def _(value):
+    peak = weigh("mobilenet_v2", precision="int8").memory.peak_bytes["held_contractions"]
+    assert rounds_to(Fraction(peak, 320_000), value["decimal"])
+    assert rounds_to(Fraction(peak, 320 * 1024), value["binary"])
+
+
 @check("imagenet_on_mcu", "what")
 def _(what):
     """The model with fewer parameters has the larger peak, and neither fits the board."""
@@ -39,6 +68,40 @@ def _(what):
 @check("mobilenetv2_blocks", "stem_values")
 def _(value):
     assert profile(weigh("mobilenet_v2", precision="int8"))["stem.conv"] == value
+
+
+def by_block() -> list[int]:
+    """The most that a node of each block of MobileNetV2 needs in 8 bits, depthwise layers in place; the stem is block 0."""
+    needs = profile(weigh("mobilenet_v2", precision="int8"), "pair_in_place")
+    blocks = ("stem", *(f"block{index}" for index in range(1, 18)))
+    return [max(size for name, size in needs.items() if name.startswith(f"{block}.")) for block in blocks]
+
+
+@check("mobilenetv2_blocks", "KiB")
+def _(value):
+    assert by_block() == [1024 * size for size in value]
+
+
+@check("mobilenetv2_blocks", "over_256_KiB")
+def _(value):
+    assert [size > 256 * 1024 for size in by_block()] == [index < value for index in range(18)]
+
+
+@check("mobilenetv2_blocks", "block2_B")
+def _(value):
+    memory = weigh("mobilenet_v2", precision="int8").memory
+    assert by_block()[2] == memory.peak_bytes["pair_in_place"] == value
+
+
+@check("in_place_depthwise", "what")
+def _(what):
+    """The second block's layer has stride 1: N channels of 112 x 112 B, in and out."""
+    assert "N + 1 channel buffers in place of 2N" in what
+    plain, less = (
+        profile(weigh("mobilenet_v2", precision="int8"), policy)["block1.depthwise.conv"]
+        for policy in ("pair", "pair_in_place")
+    )
+    assert (plain, less) == (2 * 32 * 112 * 112, (32 + 1) * 112 * 112)
 
 
 @check("mobilenetv2_blocks", "plain_in_plus_out_B")

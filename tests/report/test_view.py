@@ -314,3 +314,13 @@ def test_the_reason_for_no_floor_is_said_once() -> None:
     (verdict,) = page(weighbridge.weigh("alexnet", on="stm32f746")).verdicts
     assert verdict.times == ("latency floor unknown: the dense peak rate at float32 is not known (stated are int8)",)
     assert verdict.notes == ()
+
+
+def test_a_policy_has_a_line_where_its_peak_differs() -> None:
+    peaks = [item.label for item in page(weighbridge.weigh("mobilenet_v2", precision="int8")).headlines]
+    assert [label.removeprefix("peak, ") for label in peaks if label.startswith("peak")] == [
+        *("pair", "live", "held", "pair in place", "live in place", "held in place"),
+    ]
+    shown = page(weighbridge.weigh("resnet18", precision="int8"))
+    assert headline(shown, "peak, held contractions").value.full == "953,344 B"
+    assert not any(item.label.endswith(("held", "in place")) for item in shown.headlines)
