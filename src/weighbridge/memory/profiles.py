@@ -15,7 +15,6 @@ __all__ = ["Profiles", "Size", "largest", "profiles_by_policy"]
 
 Size = int | None
 Sizer = Callable[[Storage], Size]
-_Savings = Sequence[list[Saving]]
 
 _IN_PLACE: Final = "_in_place"
 
@@ -34,16 +33,39 @@ class _Rule(NamedTuple):
     in_place: bool
 
 
+class _Sizes(NamedTuple):
+    """What every policy starts from: the sizes around each node, what is alive at it, and what overwriting could save."""
+
+    graph: Graph
+    spans: Lifetimes
+    around: list[tuple[Size, Size]]
+    alive: Profiles
+    savings: list[list[Saving]]
+
+    @classmethod
+    def of(cls, graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], counted: Set[str] = frozenset()) -> _Sizes:
+        """``counted`` are storages of an enclosing graph, which are in its figures."""
+        storages = [storage for storage in spans.storages.values() if storage.name not in counted]
+        length = len(spans.nodes)
+        return cls(
+            graph,
+            spans,
+            [spans.around(node) for node in spans.nodes],
+            Profiles(_running(storages, length, _bytes), _running(storages, length, _elements)),
+            savings(graph, spans, operators),
+        )
+
+
 def profiles_by_policy(
     graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]
 ) -> Iterator[tuple[str, Profiles | None]]:
     """The profiles under ``pair``, ``live`` and ``held``, then the same in place; None where the policy does not apply."""
-    held = held_storages(graph, spans)
+    sizes, held = _Sizes.of(graph, spans, operators), held_storages(graph, spans)
     for ending, in_place in (("", False), (_IN_PLACE, True)):
         rule = _Rule(operators, in_place)
-        yield f"pair{ending}", _pair(graph, spans, rule)
-        yield f"live{ending}", _live(graph, spans, rule)
-        yield f"held{ending}", None if held is None else _held(graph, spans, rule, held)
+        yield f"pair{ending}", _pair(sizes, rule)
+        yield f"live{ending}", _live(sizes, rule)
+        yield f"held{ending}", None if held is None else _held(sizes, rule, held)
 
 
 def largest(sizes: Sequence[Size]) -> Size:
@@ -64,51 +86,44 @@ def _elements(storage: Storage) -> Size:
     return storage.elements
 
 
-def _savings(graph: Graph, spans: Lifetimes, rule: _Rule) -> _Savings:
-    return savings(graph, spans, rule.operators) if rule.in_place else [[]] * len(spans.nodes)
-
-
 def _less(size: Size, saved: int) -> Size:
     return None if size is None else size - saved
 
 
-def _pair(graph: Graph, spans: Lifetimes, rule: _Rule) -> Profiles:
-    profiles = Profiles([], [])
-    for node, found in zip(spans.nodes, _savings(graph, spans, rule), strict=True):
-        around, saved = spans.around(node), most(found)
-        of_bytes, of_elements = _less(around[0], saved[0]), _less(around[1], saved[1])
+def _pair(sizes: _Sizes, rule: _Rule) -> Profiles:
+    profiles = Profiles([of_bytes for of_bytes, _ in sizes.around], [of_elements for _, of_elements in sizes.around])
+    if rule.in_place:
+        _save(profiles, sizes)
+    for place, node in enumerate(sizes.spans.nodes):
         for body in node.bodies:
-            inner = _pair(body.graph, lifetimes(body.graph, rule.operators, spans.static), rule)
-            of_bytes = _larger(of_bytes, largest(inner.bytes))
-            of_elements = _larger(of_elements, largest(inner.elements))
-        profiles.bytes.append(of_bytes)
-        profiles.elements.append(of_elements)
+            spans = lifetimes(body.graph, rule.operators, sizes.spans.static)
+            inner = _pair(_Sizes.of(body.graph, spans, rule.operators), rule)
+            profiles.bytes[place] = _larger(profiles.bytes[place], largest(inner.bytes))
+            profiles.elements[place] = _larger(profiles.elements[place], largest(inner.elements))
     return profiles
+
+
+def _save(profiles: Profiles, sizes: _Sizes, held: Sequence[Set[str]] | None = None) -> None:
+    """Take off what overwriting saves; storages that are ``held`` at a node are not overwritten."""
+    for place, found in enumerate(sizes.savings):
+        if found:
+            of_bytes, of_elements = most(found, frozenset() if held is None else held[place])
+            profiles.bytes[place] = _less(profiles.bytes[place], of_bytes)
+            profiles.elements[place] = _less(profiles.elements[place], of_elements)
 
 
 def _larger(one: Size, other: Size) -> Size:
     return None if one is None or other is None else max(one, other)
 
 
-def _live(
-    graph: Graph,
-    spans: Lifetimes,
-    rule: _Rule,
-    counted: Set[str] = frozenset(),
-    held: Sequence[Set[str]] | None = None,
-) -> Profiles:
-    """``counted`` are storages of an enclosing graph, which are in its figures; ``held`` are not overwritten at a node."""
-    storages = [storage for storage in spans.storages.values() if storage.name not in counted]
-    length = len(spans.nodes)
-    profiles = Profiles(_running(storages, length, _bytes), _running(storages, length, _elements))
-    for place, found in enumerate(_savings(graph, spans, rule)):
-        saved = most(found, frozenset() if held is None else held[place])
-        profiles.bytes[place] = _less(profiles.bytes[place], saved[0])
-        profiles.elements[place] = _less(profiles.elements[place], saved[1])
-    for place, node in enumerate(spans.nodes):
+def _live(sizes: _Sizes, rule: _Rule, held: Sequence[Set[str]] | None = None) -> Profiles:
+    profiles = Profiles(list(sizes.alive.bytes), list(sizes.alive.elements))
+    if rule.in_place:
+        _save(profiles, sizes, held)
+    for place, node in enumerate(sizes.spans.nodes):
         if node.bodies:
-            inner = [_inside(body, node, spans, rule) for body in node.bodies]
-            made = _made_by_branch(node, spans)
+            inner = [_inside(body, node, sizes.spans, rule) for body in node.bodies]
+            made = _made_by_branch(node, sizes.spans)
             for profile, peaks, sizer in (
                 (profiles.bytes, [largest(one.bytes) for one in inner], _bytes),
                 (profiles.elements, [largest(one.elements) for one in inner], _elements),
@@ -117,11 +132,11 @@ def _live(
     return profiles
 
 
-def _held(graph: Graph, spans: Lifetimes, rule: _Rule, held: Sequence[Set[str]]) -> Profiles:
+def _held(sizes: _Sizes, rule: _Rule, held: Sequence[Set[str]]) -> Profiles:
     """What is alive, and what is held of the rest."""
-    profiles = _live(graph, spans, rule, held=held)
+    profiles, storages = _live(sizes, rule, held), sizes.spans.storages
     for place, names in enumerate(held):
-        rest = [spans.storages[name] for name in names]
+        rest = [storages[name] for name in names]
         rest = [storage for storage in rest if not storage.first <= place <= storage.last]
         for profile, sizer in ((profiles.bytes, _bytes), (profiles.elements, _elements)):
             profile[place] = known_total((profile[place], *map(sizer, rest)))
@@ -142,7 +157,8 @@ def _with_worst(outside: Size, shared: Size, peaks: list[Size]) -> Size:
 
 def _inside(body: Body, node: Node, spans: Lifetimes, rule: _Rule) -> Profiles:
     inner = lifetimes(body.graph, rule.operators, spans.static)
-    return _live(body.graph, inner, rule, frozenset(node.inputs).intersection(body.graph.inputs))
+    counted = frozenset(node.inputs).intersection(body.graph.inputs)
+    return _live(_Sizes.of(body.graph, inner, rule.operators, counted), rule)
 
 
 def _made_by_branch(node: Node, spans: Lifetimes) -> list[Storage]:
