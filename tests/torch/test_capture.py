@@ -200,3 +200,14 @@ def test_a_condition_counts_the_branch_that_runs() -> None:
     model = Calls(forward, one=nn.Linear(8, 8), other=nn.Linear(8, 8))
     assert weighed(model, torch.ones(4, 8)).facts.macs == 4 * 8 * 8
     assert weighed(model, -torch.ones(4, 8)).facts.macs == 2 * 4 * 8 * 8
+
+
+def test_what_is_written_into_a_list_of_tensors_is_not_left_out() -> None:
+    def forward(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros_like(x)
+        torch._foreach_add_([total], [x])
+        return self.layer(total)
+
+    facts = weighed(Calls(forward, layer=nn.Linear(8, 3)), torch.rand(4, 8)).facts
+    assert (facts.macs, facts.exact, facts.work_exact) == (4 * 8 * 3, False, False)
+    assert [missing.operator for missing in facts.uncounted] == ["aten._foreach_add"]

@@ -317,8 +317,8 @@ class Recorder(TorchDispatchMode):
         written: list[torch.Tensor],
     ) -> None:
         results = list(_tensors((result,)))
-        if not results and not operator.op.startswith("aten."):
-            results = written  # an operator of somebody else's that fills what it was given
+        if not results and (operator.writes or not operator.op.startswith("aten.")):
+            results = written  # an operator that fills what it was given (``_foreach_add_``, one of somebody else's)
         elif not results:
             return  # a number for Python, or nothing: no value of the network
         self._add(operator.op, operator.overload, operator.word, arguments, read, results, operator.writes)
