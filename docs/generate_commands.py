@@ -1,17 +1,32 @@
-"""Makes docs/commands.md from the commands themselves, so that no option is missing and none is invented."""
+"""Makes docs/commands.md, and the part of each page in docs/commands that follows from a command itself.
+
+A page says in its own words what its command is for and how to read what it prints. Between the lines
+
+    <!-- usage: weighbridge devices show -->
+    <!-- end of usage -->
+
+stand the usage, arguments, options, examples and exit codes of that command, so that none is missing and none is invented.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
-from typing import Any
+from collections.abc import Iterator
 
-__all__ = ["page"]
+import click
+
+__all__ = ["commands", "filled", "page", "reference", "usages"]
+
+_USAGE = re.compile(r"(?<=<!-- usage: weighbridge )([a-z -]+)( -->\n).*?(?=^<!-- end of usage -->$)", re.M | re.DOTALL)
 
 _HEAD = """\
 # Commands
 
-This page is made from the commands themselves. `weighbridge --help` and `weighbridge weigh --help` say the same in a
-terminal.
+`weighbridge COMMAND --help`, or `-h`, says in a terminal what the page of the command says here.
+
+| command | what it does |
+|---|---|
 """
 _TAIL = """\
 ## Exit codes
@@ -50,44 +65,105 @@ networks and devices.
 """
 
 
-def page() -> str:
-    """The page as Markdown."""
+def commands() -> dict[str, click.Command]:
+    """Every command by its words, ``weigh`` first and each group before the commands in it."""
     from weighbridge.cli.app import app
 
     ordered = sorted(app.commands.items(), key=lambda item: (item[0] != "weigh", item[0]))
-    return "\n".join([_HEAD, *(_with_subcommands(name, command) for name, command in ordered), _TAIL])
+    return dict(one for name, command in ordered for one in _with_subcommands(name, command))
 
 
-def _with_subcommands(name: str, command: Any) -> str:
-    inner = getattr(command, "commands", {})
-    parts = [_command(name, command), *(_command(f"{name} {word}", inner[word], level=3) for word in inner)]
-    return "\n".join(parts)
+def _with_subcommands(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from _with_subcommands(f"{name} {word}", inner)
 
 
-def _command(name: str, command: Any, level: int = 2) -> str:
-    arguments = [parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"]
-    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
-    usage = " ".join(["weighbridge", name, *arguments, *(["[OPTIONS]"] if options else [])])
-    paragraphs = [
-        _marked(" ".join(paragraph.split())) for paragraph in command.help.split("\n\n") if "\b" not in paragraph
+def page() -> str:
+    """docs/commands.md: every command with a link to its page, and what holds for all of them."""
+    from weighbridge.cli.app import app
+
+    pages = list(dict.fromkeys(name.split()[0] for name in commands()))
+    rows = [
+        f"| [`weighbridge {name}`](commands/{name.split()[0]}.md{_anchor(name)}) | {_cell(_marked(_help(command)[0]))} |"
+        for name, command in commands().items()
     ]
-    lines = [
-        f"{'#' * level} weighbridge {name}",
-        "",
-        "```text",
-        usage,
-        "```",
-        "",
-        *"\n\n".join(paragraphs).splitlines(),
-        "",
-    ]
+    contents = [":::{toctree}", ":hidden:", "", *(f"commands/{name}" for name in pages), ":::", ""]
+    return "\n".join([_HEAD + "\n".join(rows), "", *contents, *_options(app, 2), _TAIL])
+
+
+def _anchor(name: str) -> str:
+    return f"#weighbridge-{name.replace(' ', '-')}" if " " in name else ""
+
+
+def _help(command: click.Command) -> list[str]:
+    """The paragraphs of the help, but not the layouts in it."""
+    text = inspect.cleandoc(command.help or "")
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if "\b" not in paragraph]
+
+
+def usages(text: str) -> list[str]:
+    """The commands, by their words, whose usage stands in a page."""
+    return [found[1] for found in _USAGE.finditer(text)]
+
+
+def filled(text: str) -> str:
+    """A page with the usage of each command that it names as the command has it.  Raises ``ValueError`` for another word."""
+    known = commands()
+
+    def fill(found: re.Match[str]) -> str:
+        if found[1] not in known:
+            raise ValueError(f"a page shows the usage of {found[1]!r}, which is no command")
+        return f"{found[1]}{found[2]}\n{reference(found[1], known[found[1]])}\n"
+
+    return _USAGE.sub(fill, text)
+
+
+def reference(name: str, command: click.Command) -> str:
+    """Usage, help, arguments, options, examples and exit codes of one command, its headings below that of its name."""
+    level = len(name.split()) + 1
+    context = click.Context(command, info_name=name)
+    arguments = [one.make_metavar(context) for one in command.params if isinstance(one, click.Argument)]
+    optional = ["[OPTIONS]"] if any(isinstance(one, click.Option) for one in command.params) else []
+    inner = ["[COMMAND]"] if getattr(command, "commands", None) else []
+    usage = " ".join(["weighbridge", name, *arguments, *optional, *inner])
+    paragraphs = [part for text in _help(command) for part in (_marked(text), "")]
+    return "\n".join(
+        ["```text", usage, "```", "", *paragraphs, *_options(command, level), *_epilog(command, level)]
+    ).rstrip()
+
+
+def _options(command: click.Command, level: int) -> list[str]:
+    context = click.Context(command)
     sections: dict[str, list[str]] = {}
-    for option in options:
-        row = f"| {_cell(_names(option))} | {_cell(_marked(' '.join((option.help or '').split())))} |"
-        sections.setdefault(getattr(option, "section", "Options"), []).append(row)
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            row = f"| {_cell(_names(option, context))} | {_cell(_marked(_meaning(option, context)))} |"
+            sections.setdefault(getattr(option, "section", "Options"), []).append(row)
+    lines = []
     for title, rows in sections.items():
-        lines += [f"### {title}", "", "| option | meaning |", "|---|---|", *rows, ""]
-    return "\n".join(lines)
+        lines += [f"{'#' * level} {title}", "", "| option | meaning |", "|---|---|", *rows, ""]
+    return lines
+
+
+def _epilog(command: click.Command, level: int) -> list[str]:
+    """The examples as commands, the exit codes as a table."""
+    lines = []
+    for part in (command.epilog or "").replace("\b\n", "").strip().split("\n\n"):
+        title, _, rest = part.partition(":\n")
+        rows = inspect.cleandoc(rest).splitlines()
+        if title == "Exit codes":
+            codes = [row.split(maxsplit=1) for row in rows]
+            body = [
+                "| code | meaning |",
+                "|---|---|",
+                *(f"| {code} | {_cell(_marked(what))} |" for code, what in codes),
+            ]
+        else:
+            body = ["```shell", *rows, "```"]
+        if rows:
+            lines += [f"{'#' * level} {title}", "", *body, ""]
+    return lines
 
 
 def _marked(text: str) -> str:
@@ -95,9 +171,16 @@ def _marked(text: str) -> str:
     return re.sub(r"(?<![`\w-])--[a-z][a-z-]*\w", r"`\g<0>`", text)
 
 
-def _names(option: Any) -> str:
-    value = "" if option.is_flag else f" {option.metavar or option.type.name.upper()}"
-    return ", ".join(f"`{name}{value}`" for name in option.opts)
+def _names(option: click.Option, context: click.Context) -> str:
+    value = "" if option.is_flag else f" {option.make_metavar(context)}"
+    return ", ".join(f"`{name}{value}`" for name in (*option.opts, *option.secondary_opts))
+
+
+def _meaning(option: click.Option, context: click.Context) -> str:
+    """The help of an option with its default and range, as far as the terminal shows them."""
+    record = option.get_help_record(context)
+    text = " ".join(record[1].split()) if record else ""
+    return re.sub(r" \[([^]]+)]$", r" (`\1`)", text)
 
 
 def _cell(text: str) -> str:

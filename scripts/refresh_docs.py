@@ -2,8 +2,8 @@
 
 A fenced block marked ``console`` holds commands, each after ``$ ``, and what they print.  Each page's commands run in one
 empty folder that holds the files of docs/examples.  Blocks marked ``console torch`` are those that need PyTorch and torchvision:
-they are run where these are installed, and stay as they are elsewhere.  Pages that are made from the code are made anew.  With ``--check``
-nothing is written; the exit code says whether the pages are up to date.
+they are run where these are installed, and stay as they are elsewhere.  Pages that are made from the code are made anew, and so is
+the usage of a command in a page.  With ``--check`` nothing is written; the exit code says whether the pages are up to date.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ GENERATED: Mapping[Path, Callable[[], str]] = {
     ROOT / "docs" / "textbook.md": generate_textbook.page,
 }
 """Pages that are made from the code, and what makes them."""
-PAGES = tuple(dict.fromkeys((ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GENERATED)))
+_FOLDERS = (ROOT / "docs", ROOT / "docs" / "commands")
+_WRITTEN = (page for folder in _FOLDERS for page in sorted(folder.glob("*.md")))
+PAGES = tuple(dict.fromkeys((ROOT / "README.md", *_WRITTEN, *GENERATED)))
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _TORCH_BLOCK = re.compile(r"(?<=^```console torch\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 HAS_TORCH = find_spec("torch") is not None and find_spec("torchvision") is not None
@@ -39,10 +41,10 @@ _LOOKS = re.compile(r"[\s\u2500-\u259f]+")
 
 
 def refreshed(page: Path) -> str:
-    """The page's text as it should be now: made from the code, or with the output of its commands as they print it."""
+    """The page's text as it should be now: made from the code, or with the usage and output of its commands as they print it."""
     if page in GENERATED:
         return GENERATED[page]()
-    text = page.read_text(encoding="utf-8")
+    text = generate_commands.filled(page.read_text(encoding="utf-8"))
     blocks = [pattern for pattern in (_BLOCK, *([_TORCH_BLOCK] if HAS_TORCH else ())) if pattern.search(text)]
     if not blocks:
         return text
