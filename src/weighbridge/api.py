@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from weighbridge.errors import BadSpec
+from weighbridge.choices import Choices, WeightBits, conventions_of, costs_of, devices_of, widths_of
+from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.graph import Graph
 from weighbridge.sources import Given, Loaded, Source, check, read
 
 if TYPE_CHECKING:
     from weighbridge.counts import ConventionFacts, NetworkFacts
-    from weighbridge.devices.device import Device
-    from weighbridge.estimates import Estimate
+    from weighbridge.devices.device import Device, EnergyTable
+    from weighbridge.estimates import Bill, Demand
     from weighbridge.memory import MemoryPlan
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
@@ -25,9 +25,6 @@ Module = Any
 """A ``torch.nn.Module``, whose type is not known here."""
 Inputs = Any
 """Shapes by the names of a file's inputs, or what a module's ``forward`` gets."""
-WeightBits = int | str | Mapping[str, int] | Iterable[str | int]
-
-_NOT_ESTIMATED: Final = "times of single nodes, throughput and energy are not estimated"
 
 
 def load(
@@ -70,25 +67,37 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     precision: str | None = None,
     as_written: bool = False,
     convention: str | Iterable[str] = (),
+    batches: Iterable[int] = (),
+    fps: float | str | None = None,
+    energy: Source | EnergyTable | None = None,
+    battery: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Everything that is known about a network, and a verdict for each device in ``on`` (names, device files, ``Device``).
+    """Everything that is known about a network, and a verdict for each device in ``on``: names, groups (``"mcu"``), device
+    files, ``Device``.
 
     ``source``, the sizes and the inputs are as in ``load``; a ``Graph`` has its sizes already.  ``weight_bits`` is one width
     for all weights, a mapping from targets (``first``, ``last``, ``rest``, a name, a pattern) to widths, or a list such as
     ``["first=8", "rest=4"]``; ``activation_bits`` that of activations.  ``precision`` ("int8", "fp16") is both, and the
     precision of the devices' peak rates; the bit options override it.  ``as_written`` keeps every node instead of folding
     and fusing what a runtime does.  ``convention`` names other counters' conventions (``"fvcore"``), whose figures then stand
-    beside ours in ``facts.conventions``.  ``progress`` is called with the name of each stage as it begins.
+    beside ours in ``facts.conventions``.
 
-    Raises what ``load`` does, and ``BadSpec`` for a device, precision, width, target or convention that does not exist.
+    ``batches`` are batch sizes to weigh the source at for ``on[].throughput``, beside its own; ``fps`` a frame rate, whose
+    missed frames are then in ``on[].deadline``; ``energy`` a table of energies, by name (``"45nm"``), file or
+    ``EnergyTable``, whose bill then is ``report.energy``; ``battery`` ("2000mAh@3.7V") adds the charge of an inference wherever there is
+    an energy.  ``progress`` is called with the name of each stage as it begins.
+
+    Raises what ``load`` does, and ``BadSpec`` for a device, precision, width, target, convention, table of energies or battery
+    that does not exist, and for a batch that the source cannot have.
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
     if not isinstance(source, Graph):
         check(source, given)
-    devices = _devices(on)  # whatever the user may have misspelt is looked at before the work begins
-    rules, precision = _rules(weight_bits, activation_bits, precision)
-    conventions = _conventions(convention)
+    devices = devices_of(on)  # whatever the user may have misspelt is looked at before the work begins
+    rules, precision = widths_of(weight_bits, activation_bits, precision)
+    costs = costs_of(devices, batches, fps, energy, battery)
+    conventions = conventions_of(convention)
     tell = progress or _quietly
     if not isinstance(source, Graph):
         loaded = read(source, given, tell)
@@ -96,97 +105,28 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
         loaded = Loaded(source, "graph", "")
     else:
         raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
+    if costs.batches and isinstance(source, Graph):
+        raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
     size = None if batch is None else int(batch)
     tell("counting and planning the memory")
-    return _report(loaded, _Choices(devices, rules, precision, size, as_written, conventions))
+    choices = Choices(devices, rules, precision, size, as_written, conventions, costs)
+    return _report(loaded, choices, partial(_demand_at, source, given, choices, tell))
 
 
 def _quietly(stage: str) -> None:
     """Tell nobody."""
 
 
-class _Choices(NamedTuple):
-    devices: tuple[Device, ...]
-    rules: BitRules | None
-    precision: str | None
-    batch: int | None
-    as_written: bool
-    conventions: tuple[str, ...] = ()
-
-
-def _devices(on: Source | Device | Iterable[Source | Device]) -> tuple[Device, ...]:
-    if isinstance(on, (tuple, list)) and not on:
-        return ()
-    from weighbridge.devices.catalogue import find
-    from weighbridge.devices.device import Device
-
-    wanted = (on,) if isinstance(on, (str, os.PathLike, Device)) or not isinstance(on, Iterable) else on
-    found = []
-    for device in wanted:
-        if not isinstance(device, (str, os.PathLike, Device)):
-            hint = "give the name of a device, the path of a device file, or a Device"
-            raise BadSpec(
-                f"a device is a name, a path or a Device, not a {type(device).__name__}", where="on", hint=hint
-            )
-        found.append(device if isinstance(device, Device) else find(os.fspath(device)))
-    return tuple(found)
-
-
-def _conventions(convention: str | Iterable[str]) -> tuple[str, ...]:
-    """The names of the conventions that are asked for, each once."""
-    if isinstance(convention, (tuple, list)) and not convention:
-        return ()
-    from weighbridge.counts.conventions import convention_named
-
-    wanted = (convention,) if isinstance(convention, str) or not isinstance(convention, Iterable) else convention
-    return tuple(dict.fromkeys(convention_named(name) for name in wanted))
-
-
-def _rules(
-    weight_bits: WeightBits | None, activation_bits: int | None, precision: str | None
-) -> tuple[BitRules | None, str | None]:
-    """The widths to set, if any, and the precision under the name that device files use."""
-    if weight_bits is None and activation_bits is None and precision is None:
-        return None, None
-    from weighbridge.estimates import precision_named
-    from weighbridge.passes import bit_rules
-
-    if weight_bits is None:
-        weights: list[str | int] = []
-    elif isinstance(weight_bits, (int, str)):
-        weights = [weight_bits]
-    elif isinstance(weight_bits, Mapping):
-        weights = [f"{target}={bits}" for target, bits in weight_bits.items()]
-    elif isinstance(weight_bits, Iterable) and not isinstance(weight_bits, bytes):
-        weights = [rule if isinstance(rule, int) else str(rule) for rule in weight_bits]
-    else:
-        weights = [str(weight_bits)]
-    if precision is not None:
-        precision = precision_named(precision)
-        bits = int(re.sub(r"\D", "", precision))
-        weights.insert(0, bits)
-        activation_bits = bits if activation_bits is None else activation_bits
-    return bit_rules(weights, activation_bits), precision
-
-
-def _report(loaded: Loaded, choices: _Choices) -> Report:
+def _report(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Demand]) -> Report:
     from weighbridge import __version__
-    from weighbridge.counts import count
-    from weighbridge.memory import plan
-    from weighbridge.passes import deploy, set_bits
     from weighbridge.report import Network, NetworkInput, Report
 
     graph = loaded.graph
-    held = graph if choices.rules is None else set_bits(graph, choices.rules)
-    deployed = held if choices.as_written else deploy(held)
-    memory = plan(deployed)
-    facts = count(held, deployed, peak_elements=memory.peak_elements)
+    held, deployed, facts, memory = _weighed(graph, choices)
     facts = facts._replace(conventions=_by_conventions(held, choices.conventions))
-    estimates = _estimates(deployed, facts, memory, choices)
+    on, bill = _estimates(deployed, facts, memory, choices, demand_at)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
     notes = [*held.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules)]
-    if choices.devices:
-        notes.append(_NOT_ESTIMATED)
     return Report(
         tool=f"weighbridge {__version__}",
         network=Network(
@@ -199,9 +139,38 @@ def _report(loaded: Loaded, choices: _Choices) -> Report:
         ),
         facts=facts._replace(notes=()),
         memory=memory._replace(notes=()),
-        on=tuple(_on_device(one) for one in estimates),
+        on=on,
+        energy=bill,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _weighed(graph: Graph, choices: Choices) -> tuple[Graph, Graph, NetworkFacts, MemoryPlan]:
+    """The graph at the widths asked for, the graph that runs, and what both are found to need."""
+    from weighbridge.counts import count
+    from weighbridge.memory import plan
+    from weighbridge.passes import deploy, set_bits
+
+    held = graph if choices.rules is None else set_bits(graph, choices.rules)
+    deployed = held if choices.as_written else deploy(held)
+    memory = plan(deployed)
+    return held, deployed, count(held, deployed, peak_elements=memory.peak_elements), memory
+
+
+def _demand_at(
+    source: Source | Module, given: Given, choices: Choices, tell: Callable[[str], None], batch: int
+) -> Demand:
+    """What the source needs at another batch size, read anew: nothing is scaled."""
+    from weighbridge.estimates import demand
+
+    other = given._replace(batch=batch)
+    tell(f"weighing batch {batch:,}")
+    try:
+        check(source, other)
+        _, deployed, facts, memory = _weighed(read(source, other, _quietly).graph, choices)
+    except WeighbridgeError as error:
+        raise error.at(f"batch {batch:,}") from None
+    return demand(deployed, facts, memory)
 
 
 def _by_conventions(held: Graph, names: Sequence[str]) -> Mapping[str, ConventionFacts]:
@@ -223,14 +192,22 @@ def _width_notes(rules: BitRules | None) -> tuple[str, ...]:
     return (f"{WIDTHS_ASKED_FOR}; biases and normalisation stay at their width{unless}",)
 
 
-def _estimates(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, choices: _Choices) -> list[Estimate]:
-    if not choices.devices:
-        return []
-    from weighbridge.estimates import demand, estimate
+def _estimates(
+    deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, choices: Choices, demand_at: Callable[[int], Demand]
+) -> tuple[tuple[OnDevice, ...], Bill | None]:
+    """The devices' entries, and the bill by the table of energies that was asked for."""
+    costs = choices.costs
+    if not choices.devices and costs.energy is None:
+        return (), None
+    from weighbridge.estimates import bill, demand
 
     needs = demand(deployed, facts, memory)
     batch = _batch(deployed) if choices.batch is None else choices.batch
-    return [estimate(needs, device, choices.precision, batch) for device in choices.devices]
+    at = {} if batch is None else {batch: needs}
+    at |= {size: demand_at(size) for size in costs.batches if size != batch}
+    on = tuple(_on_device(device, needs, batch, at, choices) for device in choices.devices)
+    energy = costs.energy
+    return on, None if energy is None else bill(needs, energy, choices.precision, costs.battery)
 
 
 def _batch(graph: Graph) -> int | None:
@@ -239,7 +216,27 @@ def _batch(graph: Graph) -> int | None:
     return shape[0] if shape else None
 
 
-def _on_device(estimate: Estimate) -> OnDevice:
+def _on_device(
+    device: Device, needs: Demand, batch: int | None, at: Mapping[int, Demand], choices: Choices
+) -> OnDevice:
+    """The entry of ``device``; ``at`` has the needs at every batch size for the throughput."""
+    from weighbridge.estimates import batch_point, estimate, throughput
     from weighbridge.report import OnDevice
 
-    return OnDevice(estimate.device, estimate.conditions, estimate.fit, estimate.latency, notes=estimate.notes)
+    precision, costs = choices.precision, choices.costs
+    found = estimate(needs, device, precision, batch, fps=costs.fps, battery=costs.battery)
+    points = []
+    for size, demanded in at.items():
+        one = found if demanded is needs else estimate(demanded, device, precision, size)
+        points.append(batch_point(size, one.latency, one.fit))
+    return OnDevice(
+        found.device,
+        found.conditions,
+        found.fit,
+        found.latency,
+        nodes=found.nodes,
+        throughput=throughput(points),
+        energy=found.energy,
+        deadline=found.deadline,
+        notes=found.notes,
+    )

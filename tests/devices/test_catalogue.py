@@ -11,19 +11,21 @@ import pytest
 
 from weighbridge.devices import catalogue
 from weighbridge.devices.catalogue import find, names
-from weighbridge.devices.device import ACTIVATIONS, KINDS, WEIGHTS, Device, Figure
+from weighbridge.devices.device import ACTIVATIONS, KINDS, WEIGHTS, Device, Figure, Picojoules
 from weighbridge.errors import BadSpec
 
 FOLDER = Path(catalogue.__file__).parent
 
 
-def figures(device: Device) -> Iterator[tuple[str, Figure]]:
+def figures(device: Device) -> Iterator[tuple[str, Figure | Picojoules]]:
     for peak in device.peaks:
         yield f"{peak.unit} {peak.precision}", peak.ops_per_s
     for memory in device.memories:
         for figure in (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes):
             if figure is not None:
                 yield memory.name, figure
+    for energy in device.energy.figures if device.energy else ():
+        yield "energy", energy
 
 
 def numbers(value: object) -> Iterator[object]:

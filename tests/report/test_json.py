@@ -110,11 +110,12 @@ def test_values() -> None:
     assert data["facts"]["parameters"] == sum(data["facts"][part] for part in parts)
 
 
-def test_unknown_is_null_and_a_report_on_devices_says_what_it_does_not_estimate() -> None:
-    data = json.loads(weighbridge.weigh("alexnet", on=["toy"]).to_json())
-    (on,) = data["on"]
-    assert on["throughput"] is on["energy"] is on["nodes"] is on["latency"]["layerwise_s"] is None
-    assert any("throughput and energy are not estimated" in note for note in data["notes"])
+def test_what_is_not_known_or_was_not_asked_for_is_null() -> None:
+    data = json.loads(weighbridge.weigh("alexnet", on=["a100", "stm32f746"]).to_json())
+    a100, board = data["on"]
+    assert a100["energy"] is a100["deadline"] is data["energy"] is None
+    assert [point["per_s"] for point in board["throughput"]["by_batch"]] == [None]
+    assert board["latency"]["layerwise_s"] is board["nodes"][0]["compute_s"] is None
 
 
 @pytest.mark.parametrize("source", ["alexnet", "mobilenet_v2", "lenet5"])

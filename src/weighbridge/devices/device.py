@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ACTIVATIONS", "KINDS", "PRECISIONS", "WEIGHTS", "Device", "Figure", "Memory", "Peak"]
+__all__ = [
+    "ACTIVATIONS",
+    "ADD",
+    "KINDS",
+    "MULTIPLY",
+    "OPERATIONS",
+    "PRECISIONS",
+    "WEIGHTS",
+    "AccessEnergy",
+    "Device",
+    "EnergyTable",
+    "Figure",
+    "Memory",
+    "OperationEnergy",
+    "Peak",
+    "Picojoules",
+]
 
 WEIGHTS, ACTIVATIONS = "weights", "activations"
 """What a memory can hold: everything stored with the model, or the tensors that exist while it runs."""
@@ -20,6 +36,7 @@ PRECISIONS = (
     "bfloat16",
     "float8",
     "float4",
+    "int32",
     "int16",
     "int8",
     "int4",
@@ -27,6 +44,11 @@ PRECISIONS = (
     "int1",
 )
 """Number formats that a peak rate is stated for.  Signed and unsigned integers of a width share one rate, the float8 formats too."""
+
+
+ADD, MULTIPLY = "add", "multiply"
+OPERATIONS = (ADD, MULTIPLY)
+"""Scalar operations that an energy is stated for; a multiply-accumulate is one of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +59,59 @@ class Figure:
     source: str
     verified: bool = True
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picojoules:
+    """An energy above zero and where it comes from; literature states them with a fraction, 3.7 pJ."""
+
+    value: float
+    source: str
+    verified: bool = True
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationEnergy:
+    """The energy of one scalar operation (``ADD``, ``MULTIPLY``) at one precision."""
+
+    operation: str
+    precision: str
+    energy_pj: Picojoules
+
+
+@dataclass(frozen=True, slots=True)
+class AccessEnergy:
+    """The energy of reading 32 bits from a level of memory; tables state it for a word of that size."""
+
+    level: str
+    energy_pj_per_32_bit: Picojoules
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyTable:
+    """What operations and accesses cost in one process.  In a device's own table a level is one of its memories."""
+
+    process: str
+    operations: tuple[OperationEnergy, ...] = ()
+    accesses: tuple[AccessEnergy, ...] = ()
+    name: str = ""
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def operation(self, operation: str, precision: str | None) -> OperationEnergy | None:
+        """The entry of one operation at one precision, or None: an energy is never guessed from another precision."""
+        found = (one for one in self.operations if (one.operation, one.precision) == (operation, precision))
+        return next(found, None)
+
+    def access(self, level: str) -> AccessEnergy | None:
+        """The entry of one level of memory, or None."""
+        return next((one for one in self.accesses if one.level == level), None)
+
+    @property
+    def figures(self) -> tuple[Picojoules, ...]:
+        """Every number of the table, in the order of its file."""
+        return (*(one.energy_pj for one in self.operations), *(one.energy_pj_per_32_bit for one in self.accesses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +151,7 @@ class Device:
     memories: tuple[Memory, ...] = ()
     notes: tuple[str, ...] = ()
     kind: str = "other"
+    energy: EnergyTable | None = None
 
     def peak(self, precision: str) -> Peak | None:
         """The fastest unit at this precision, or None where no unit has a rate for it.
@@ -86,11 +162,12 @@ class Device:
         return max(rates, key=lambda peak: peak.ops_per_s.value, default=None)
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
-        """Every number of the device, in the order of its file."""
-        numbers: list[Figure | None] = [peak.ops_per_s for peak in self.peaks]
+    def figures(self) -> tuple[Figure | Picojoules, ...]:
+        """Every number of the device: rates, memories, energies, each in the order of its file."""
+        numbers: list[Figure | Picojoules | None] = [peak.ops_per_s for peak in self.peaks]
         for memory in self.memories:
             numbers += (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes)
+        numbers += self.energy.figures if self.energy else ()
         return tuple(number for number in numbers if number is not None)
 
     @property

@@ -1,4 +1,4 @@
-"""Reads a device file: TOML in, a ``Device`` out, or every fault of the file at once with its ``$.path``."""
+"""Reads a device file or a table of energies: TOML in, a record out, or every fault of the file at once with its ``$.path``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,30 @@ from pathlib import Path
 import cattrs
 from cattrs.gen import make_dict_structure_fn, override
 
-from weighbridge.devices.device import ACTIVATIONS, KINDS, PRECISIONS, WEIGHTS, Device, Figure, Memory, Peak
+from weighbridge.devices.device import (
+    ACTIVATIONS,
+    KINDS,
+    OPERATIONS,
+    PRECISIONS,
+    WEIGHTS,
+    AccessEnergy,
+    Device,
+    EnergyTable,
+    Figure,
+    Memory,
+    OperationEnergy,
+    Peak,
+    Picojoules,
+)
 from weighbridge.errors import BadSpec
 from weighbridge.handwritten import MAX_FILE_BYTES, parse_toml
 
-__all__ = ["read_device"]
+__all__ = ["read_device", "read_energy_table"]
 
 Hook = Callable[[object, object], object]
 
 _LARGEST_FIGURE = 10**24
+_SMALLEST_ENERGY_PJ = 1e-9
 _MOST_ENTRIES = 64
 _MOST_CHARACTERS = 2000
 _SHOWN_FAULTS = 100
@@ -34,31 +49,47 @@ def read_device(path: Path) -> Device:
     Raises ``BadSpec``: one line for a file that cannot be read, is no text or no TOML, or is larger than 1 MiB; else a
     line that sums up and a line for each fault (the first 100), whose path starts at ``$``, the file's top level.
     """
-    raw = _parse(path)
-    faults = _faults_between_entries(raw)
+    raw = _parse(path, "device file", "the name of a device of the catalogue")
+    device = _structured(raw, Device, _faults_between_entries(raw), path, "device file")
+    assert isinstance(device, Device)
+    return device
+
+
+def read_energy_table(path: Path) -> EnergyTable:
+    """The table of energies that the TOML file at ``path`` holds.  Raises ``BadSpec`` as ``read_device`` does."""
+    raw = _parse(path, "table of energies", "the name of a table: `weighbridge energy` lists them")
+    faults = [f"$.{key}: is missing" for key in ("name", "title") if key not in raw]
+    table = _structured(raw, EnergyTable, [*faults, *_energies_twice(raw, "$")], path, "table of energies")
+    assert isinstance(table, EnergyTable)
+    return table
+
+
+def _structured(raw: Mapping[str, object], cls: type, faults: list[str], path: Path, what: str) -> object:
+    """``raw`` as a ``cls``; ``faults`` are those found between entries."""
+    found: object = None
     try:
-        device = _converter().structure(raw, Device)
+        found = _converter().structure(raw, cls)
     except (cattrs.ClassValidationError, cattrs.IterableValidationError) as error:
         faults = [*_faults_of(error), *faults]
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         hidden = len(faults) - _SHOWN_FAULTS
         shown = [*faults[:_SHOWN_FAULTS], f"and {hidden} more"] if hidden > 0 else faults
-        raise BadSpec(f"the device file has {count}", where=str(path), details=shown)
-    return device
+        raise BadSpec(f"the {what} has {count}", where=str(path), details=shown)
+    return found
 
 
-def _parse(path: Path) -> Mapping[str, object]:
-    hint = "give the path of a device file, or the name of a device of the catalogue"
+def _parse(path: Path, what: str, other: str) -> Mapping[str, object]:
+    hint = f"give the path of a {what}, or {other}"
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):  # opening a pipe would wait for its writer
-            raise BadSpec("the device file is no regular file", where=str(path), hint=hint)
+            raise BadSpec(f"the {what} is no regular file", where=str(path), hint=hint)
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else "") or error
-        raise BadSpec(f"the device file cannot be read: {reason}", where=str(path), hint=hint) from None
-    return parse_toml(content, str(path), "a device file")
+        raise BadSpec(f"the {what} cannot be read: {reason}", where=str(path), hint=hint) from None
+    return parse_toml(content, str(path), f"a {what}")
 
 
 def _text(value: object, _: object) -> str:
@@ -81,26 +112,35 @@ def _flag(value: object, _: object) -> bool:
     return value
 
 
-def _number(value: object, _: object) -> int:
+def _above_zero(value: object, _: object) -> int | float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"must be a number, not {_shown(value)}")
     if not 0 < value <= _LARGEST_FIGURE:
         raise ValueError(f"must be above 0 and at most 1e24, not {_shown(value)}")
-    if value != int(value):
+    return value
+
+
+def _number(value: object, of: object) -> int:
+    number = _above_zero(value, of)
+    if number != int(number):
         raise ValueError(f"must be a whole number, not {_shown(value)}")
-    return int(value)
+    return int(number)
 
 
-def _precision(value: object, _: object) -> str:
-    if value not in PRECISIONS:
-        raise ValueError(f"must be one of {', '.join(PRECISIONS)}, not {_shown(value)}")
-    return str(value)
+def _energy(value: object, of: object) -> float:
+    number = float(_above_zero(value, of))
+    if number < _SMALLEST_ENERGY_PJ:
+        raise ValueError(f"must be at least {_SMALLEST_ENERGY_PJ} pJ, not {_shown(value)}")
+    return number
 
 
-def _kind(value: object, _: object) -> str:
-    if value not in KINDS:
-        raise ValueError(f"must be one of {', '.join(KINDS)}, not {_shown(value)}")
-    return str(value)
+def _one_of(words: Sequence[str]) -> Hook:
+    def read(value: object, _: object) -> str:
+        if value not in words:
+            raise ValueError(f"must be one of {', '.join(words)}, not {_shown(value)}")
+        return str(value)
+
+    return read
 
 
 def _list_of(item: Callable[[object, object], str], example: str) -> Callable[[object, object], tuple[str, ...]]:
@@ -134,15 +174,33 @@ def _converter() -> cattrs.Converter:
     """Strict: unknown keys are faults, nothing is coerced, and each number is a table with its source."""
     converter = cattrs.Converter(forbid_extra_keys=True, detailed_validation=True)
     _register(converter, Figure, _FIGURE, value=_number, source=_text, verified=_flag, note=_text)
-    _register(converter, Peak, "a table", unit=_text, precision=_precision)
+    _register(converter, Picojoules, _FIGURE, value=_energy, source=_text, verified=_flag, note=_text)
+    _register(converter, Peak, "a table", unit=_text, precision=_one_of(PRECISIONS))
     _register(converter, Memory, "a table", name=_text, holds=_list_of(_content, '["weights"]'))
+    _register_energies(converter)
     entries = {
         "peaks": _list_then(converter.get_structure_hook(tuple[Peak, ...]), "[[peaks]]"),
         "memories": _list_then(converter.get_structure_hook(tuple[Memory, ...]), "[[memories]]"),
     }
     lines = {"title": _text, "class_": _text, "core": _text, "notes": _list_of(_text, '["a sentence"]')}
-    _register(converter, Device, "a table", name=_name, kind=_kind, **lines, **entries)
+    _register(converter, Device, "a table", name=_name, kind=_one_of(KINDS), **lines, **entries)
     return converter
+
+
+def _register_energies(converter: cattrs.Converter) -> None:
+    precision, operation = _one_of(PRECISIONS), _one_of(OPERATIONS)
+    _register(converter, OperationEnergy, "a table", operation=operation, precision=precision)
+    _register(converter, AccessEnergy, "a table", level=_text)
+    entries = {
+        "operations": _list_then(
+            converter.get_structure_hook(tuple[OperationEnergy, ...]), "[[operations]] or [[energy.operations]]"
+        ),
+        "accesses": _list_then(
+            converter.get_structure_hook(tuple[AccessEnergy, ...]), "[[accesses]] or [[energy.accesses]]"
+        ),
+    }
+    lines = {"process": _text, "title": _text, "notes": _list_of(_text, '["a sentence"]')}
+    _register(converter, EnergyTable, "a table", name=_name, **lines, **entries)
 
 
 def _register(converter: cattrs.Converter, cls: type, expected: str, **hooks: Hook) -> None:
@@ -183,31 +241,63 @@ def _fault(error: BaseException, _: object) -> str:
     return str(error)
 
 
+class _Once:
+    """Collects the faults of keys that are there twice; the first path of each is told with the second."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self._seen: dict[object, str] = {}
+
+    def see(self, key: object, path: str, what: str) -> None:
+        if key in self._seen:
+            self.faults.append(f"{path}: {what}, as {self._seen[key]} does already")
+        self._seen.setdefault(key, path)
+
+
 def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
     """What is wrong between entries that are fine on their own: a rate or a memory given twice, more reserved than there is."""
-    faults: list[str] = []
-    seen: dict[object, str] = {}
-
-    def once(key: object, path: str, what: str) -> None:
-        if key in seen:
-            faults.append(f"{path}: {what}, as {seen[key]} does already")
-        seen.setdefault(key, path)
-
+    once = _Once()
+    faults = once.faults
     for path, peak in _tables_of(raw, "peaks"):
         unit, precision = peak.get("unit"), peak.get("precision")
         if isinstance(unit, str) and isinstance(precision, str):
-            once(("peak", unit, precision), path, f"gives the rate of {unit!r} at {precision!r}")
+            once.see(("peak", unit, precision), path, f"gives the rate of {unit!r} at {precision!r}")
     for path, memory in _tables_of(raw, "memories"):
         if isinstance(name := memory.get("name"), str):
-            once(("name", name), path, f"has the name {name!r}")
+            once.see(("name", name), path, f"has the name {name!r}")
         holds = memory.get("holds")
         for content in holds[:_MOST_ENTRIES] if isinstance(holds, list) else ():
             if isinstance(content, str):
-                once(("holds", content), path, f"holds the {content}")
+                once.see(("holds", content), path, f"holds the {content}")
         size, reserved = _value_of(memory.get("bytes")), _value_of(memory.get("reserved_bytes"))
         if size is not None and reserved is not None and reserved > size:
             faults.append(f"{path}.reserved_bytes: {reserved:,} B is more than the {size:,} B that there are")
-    return faults
+    energy = raw.get("energy")
+    return [*faults, *_faults_of_own_energies(raw, energy)] if isinstance(energy, dict) else faults
+
+
+def _faults_of_own_energies(raw: Mapping[str, object], energy: Mapping[str, object]) -> list[str]:
+    """A device's own table has the device's name, and its levels are the device's memories."""
+    faults = [f"$.energy.{key}: is the device's own" for key in ("name", "title") if key in energy]
+    memories = [memory.get("name") for _, memory in _tables_of(raw, "memories")]
+    for path, access in _tables_of(energy, "accesses", "$.energy"):
+        level = access.get("level")
+        if isinstance(level, str) and level not in memories:
+            named = ", ".join(repr(name) for name in memories) or "none"
+            faults.append(f"{path}.level: must be one of the device's memories ({named}), not {level!r:.100}")
+    return [*faults, *_energies_twice(energy, "$.energy")]
+
+
+def _energies_twice(energy: Mapping[str, object], root: str) -> list[str]:
+    once = _Once()
+    for path, one in _tables_of(energy, "operations", root):
+        operation, precision = one.get("operation"), one.get("precision")
+        if isinstance(operation, str) and isinstance(precision, str):
+            once.see((operation, precision), path, f"gives the energy of {operation!r} at {precision!r}")
+    for path, access in _tables_of(energy, "accesses", root):
+        if isinstance(level := access.get("level"), str):
+            once.see(level, path, f"gives the energy of {level!r}")
+    return once.faults
 
 
 def _value_of(figure: object) -> int | None:
@@ -215,7 +305,7 @@ def _value_of(figure: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _tables_of(raw: Mapping[str, object], key: str) -> Sequence[tuple[str, Mapping[str, object]]]:
+def _tables_of(raw: Mapping[str, object], key: str, root: str = "$") -> Sequence[tuple[str, Mapping[str, object]]]:
     entries = raw.get(key)
     listed = entries[:_MOST_ENTRIES] if isinstance(entries, list) else []
-    return [(f"$.{key}[{index}]", entry) for index, entry in enumerate(listed) if isinstance(entry, dict)]
+    return [(f"{root}.{key}[{index}]", entry) for index, entry in enumerate(listed) if isinstance(entry, dict)]

@@ -3,22 +3,49 @@
 ``estimate`` makes one ``Estimate`` a device.
 """
 
-from weighbridge.estimates.demand import Demand, demand
+from weighbridge.estimates.charge import Battery, Charge, battery_named, charge
+from weighbridge.estimates.deadline import Deadline, deadline, frames_missed
+from weighbridge.estimates.demand import Demand, NodeDemand, demand
+from weighbridge.estimates.energy import Arithmetic, Bill, DeviceEnergy, LevelEnergy, bill, device_energy
 from weighbridge.estimates.estimate import Conditions, Estimate, estimate
 from weighbridge.estimates.fit import Fit, Region, fit
 from weighbridge.estimates.latency import Latency, latency
+from weighbridge.estimates.layerwise import Layerwise, NodeTime, layerwise, node_times
 from weighbridge.estimates.precision import precision_named
+from weighbridge.estimates.throughput import BatchPoint, Throughput, batch_point, throughput
 
 __all__ = [
+    "Arithmetic",
+    "BatchPoint",
+    "Battery",
+    "Bill",
+    "Charge",
     "Conditions",
+    "Deadline",
     "Demand",
+    "DeviceEnergy",
     "Estimate",
     "Fit",
     "Latency",
+    "Layerwise",
+    "LevelEnergy",
+    "NodeDemand",
+    "NodeTime",
     "Region",
+    "Throughput",
+    "batch_point",
+    "battery_named",
+    "bill",
+    "charge",
+    "deadline",
     "demand",
+    "device_energy",
     "estimate",
     "fit",
+    "frames_missed",
     "latency",
+    "layerwise",
+    "node_times",
     "precision_named",
+    "throughput",
 ]

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from weighbridge.counts.facts import NetworkFacts
-from weighbridge.estimates.precision import precision_of
-from weighbridge.graph import BRANCH, UNKNOWN, Graph, Node, Tensor, TensorType
+from weighbridge.counts.facts import NetworkFacts, NodeFacts
+from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
+from weighbridge.estimates.reads import StoredReads
+from weighbridge.graph import UNKNOWN, Graph, Tensor
 from weighbridge.memory.records import MemoryPlan
-from weighbridge.operators.record import Call, Op, grouped, read_all_write_all
+from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import runs, static_tensors
 
-__all__ = ["Demand", "demand"]
+__all__ = ["Demand", "NodeDemand", "demand"]
+
+
+class NodeDemand(NamedTuple):
+    """What one node asks: operations (2 x MACs) at ``precision``, and bytes that have to move however it is computed.
+
+    ``stored_bytes`` are those of weights and other stored tensors that it reads, ``running_bytes`` those of its inputs and
+    outputs.  Lower bounds unless ``exact``.
+    """
+
+    name: str
+    ops: int
+    precision: str | None
+    stored_bytes: int
+    running_bytes: int
+    exact: bool
 
 
 class Demand(NamedTuple):
@@ -24,7 +40,9 @@ class Demand(NamedTuple):
     ``stored_read_bytes``: those that an inference has to read at least once: the rows that a lookup takes, not its table,
     and of the branches of an ``if`` the one that reads most.  ``input_bytes`` and ``output_bytes`` are the graph's.
     Where ``moved_exact`` is False these three are lower bounds.  ``ops`` is 2 x MACs, a lower bound unless
-    ``ops_exact``.  ``precision`` is the one in which most MACs are computed, None without MACs or where it has no name.
+    ``ops_exact``.  ``precision`` is the one in which most MACs are computed, None without MACs or where it has no name;
+    ``macs_by_precision`` has them all.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a
+    size is unknown.  ``nodes`` are the single nodes, in the order in which they run.
     """
 
     stored_bytes: int | None
@@ -40,17 +58,21 @@ class Demand(NamedTuple):
     ops: int
     ops_exact: bool
     precision: str | None
+    macs_by_precision: tuple[tuple[str | None, int], ...] = ()
+    value_bytes: int | None = None
+    nodes: tuple[NodeDemand, ...] = ()
 
 
 def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: Mapping[str, Op] = OPERATORS) -> Demand:
     """What ``deployed`` needs; ``facts`` and ``memory`` are its own.  The peak is that of the policy ``live``."""
     static = static_tensors(deployed, operators)
     stored = _stored(deployed)
-    reads = _Reads(operators, stored)
+    reads = StoredReads(operators, stored)
     stored_read = reads.stored(deployed, static)
     ends = _ends(deployed, static)
     sizes = [tensor.bytes for tensor in stored.values()]
     known = [size for size in sizes if size is not None]
+    macs = macs_by_precision(deployed, operators, static)
     return Demand(
         stored_bytes=sum(known) if len(known) == len(sizes) else None,
         stored_exact=not _has_unknown(deployed),
@@ -64,8 +86,30 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         moved_exact=reads.exact and None not in (*ends[0], *ends[1]),
         ops=facts.ops,
         ops_exact=facts.exact,
-        precision=_precision(deployed, operators, static),
+        precision=most_frequent(macs),
+        macs_by_precision=tuple(macs.items()),
+        value_bytes=facts.activations.total_bytes,
+        nodes=tuple(_nodes(deployed, facts, stored, operators)),
     )
+
+
+def _nodes(
+    deployed: Graph, facts: NetworkFacts, stored: Mapping[str, Tensor], operators: Mapping[str, Op]
+) -> Iterator[NodeDemand]:
+    """The demand of every node that runs.  Stored bytes of a node with bodies are those that a single trip reads."""
+    static = static_tensors(deployed, operators)
+    running = (node for node in deployed.nodes if runs(node, static))
+    for node, counted in zip(running, facts.nodes, strict=True):
+        reads = StoredReads(operators, stored)
+        kept = sum(size for _, size in reads.of(deployed, node, static))
+        macs = macs_by_precision(deployed, operators, static, nodes=(node,))
+        yield _node(counted, kept, most_frequent(macs), reads.exact)
+
+
+def _node(counted: NodeFacts, kept: int, precision: str | None, exact: bool) -> NodeDemand:
+    known = [size for size in (counted.read_bytes, counted.write_bytes) if size is not None]
+    exact = exact and counted.macs is not None and counted.exact and len(known) == 2
+    return NodeDemand(counted.name, 2 * (counted.macs or 0), precision, kept, max(0, sum(known) - kept), exact)
 
 
 def _stored(graph: Graph) -> dict[str, Tensor]:
@@ -90,102 +134,3 @@ def _ends(graph: Graph, static: frozenset[str]) -> tuple[list[int | None], list[
     made = {tensor for node in graph.nodes for tensor in node.outputs}
     outputs = [graph.tensors[tensor].bytes for tensor in set(graph.outputs) if tensor in made and tensor not in static]
     return inputs, outputs
-
-
-class _Reads:
-    """Collects the bytes of stored tensors that have to be read; ``exact`` turns False at what no rule tells."""
-
-    def __init__(self, operators: Mapping[str, Op], stored: Mapping[str, Tensor]) -> None:
-        self.operators = operators
-        self.kept = stored
-        self.exact = True
-
-    def stored(self, graph: Graph, static: frozenset[str]) -> dict[str, int]:
-        """By tensor id: what the nodes of ``graph`` and its bodies read of it, never more than its size."""
-        reads: dict[str, int] = {}
-        for node in graph.nodes:
-            if not runs(node, static):
-                continue
-            for tensor, size in self._node(graph, node, static):
-                known = self.kept.get(tensor) or graph.tensors.get(tensor)
-                whole = known.bytes if known else None
-                total = reads.get(tensor, 0) + size
-                reads[tensor] = total if whole is None else min(total, whole)
-        return reads
-
-    def _node(self, graph: Graph, node: Node, static: frozenset[str]) -> Iterable[tuple[str, int]]:
-        if node.bodies:
-            branches = [
-                self.stored(body.graph, static_tensors(body.graph, self.operators, outside=static))
-                for body in node.bodies
-                if body.trips != 0
-            ]
-            most = max(branches, key=lambda reads: sum(reads.values()), default={})
-            return most.items() if node.operator == BRANCH else [item for reads in branches for item in reads.items()]
-        op = self.operators.get(node.operator)
-        kept = [(tensor, graph.tensors[tensor].bytes) for tensor in node.inputs if tensor in static]
-        if not kept:
-            return ()
-        if op is None or any(size is None for _, size in kept):
-            self.exact = False
-            return ()
-        whole = [(tensor, size) for tensor, size in kept if size is not None]
-        return whole if op.traffic is read_all_write_all else self._partly(graph, node, op, whole)
-
-    def _partly(self, graph: Graph, node: Node, op: Op, kept: list[tuple[str, int]]) -> Iterable[tuple[str, int]]:
-        """What an operator that reads only part of an operand takes from its stored ones, in their order."""
-        call = _call(graph, node)
-        total = op.traffic(call).read_bytes if call else None
-        stored = dict(kept)
-        running = [graph.tensors[tensor].bytes for tensor in node.inputs if tensor not in stored]
-        if total is None or any(size is None for size in running):
-            self.exact = False
-            return ()
-        left = max(0, total - sum(size or 0 for size in running))
-        taken = []
-        for tensor, size in kept:
-            taken.append((tensor, min(size, left)))
-            left -= min(size, left)
-        return taken
-
-
-def _call(graph: Graph, node: Node) -> Call | None:
-    """The node as rules see it, or None where a shape is unknown."""
-    types: list[tuple[str, TensorType]] = []
-    for name, tensor in node.operands:
-        type_ = graph.tensors[tensor].type
-        if type_ is None:
-            return None
-        types.append((name, type_))
-    outputs = [graph.tensors[tensor].type for tensor in node.outputs]
-    known = tuple(type_ for type_ in outputs if type_ is not None)
-    if len(known) < len(outputs):
-        return None
-    return Call(grouped(types), node.attributes, known)
-
-
-def _precision(graph: Graph, operators: Mapping[str, Op], static: frozenset[str]) -> str | None:
-    """The precision in which most MACs are computed."""
-    macs: dict[str | None, int] = {}
-    _add_macs(graph, operators, static, 1, macs)
-    return max(macs, key=lambda precision: macs[precision], default=None)
-
-
-def _add_macs(
-    graph: Graph, operators: Mapping[str, Op], static: frozenset[str], times: int, macs: dict[str | None, int]
-) -> None:
-    for node in graph.nodes:
-        for body in node.bodies:
-            trips = 1 if body.trips is None else body.trips
-            inside = static_tensors(body.graph, operators, outside=static)
-            _add_macs(body.graph, operators, inside, times * trips, macs)
-        op = operators.get(node.operator)
-        if op is None or op.loops is None or not runs(node, static):
-            continue
-        call = _call(graph, node)
-        if call is not None:
-            multiplied = {slot.name for slot in op.slots if slot.use in ("data", "weight")}
-            precision = precision_of(
-                graph.tensors[tensor].dtype for name, tensor in node.operands if name in multiplied
-            )
-            macs[precision] = macs.get(precision, 0) + times * op.macs(call)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
 from weighbridge.devices.device import Device
+from weighbridge.estimates.charge import Battery
+from weighbridge.estimates.deadline import Deadline, deadline
 from weighbridge.estimates.demand import Demand
+from weighbridge.estimates.energy import DeviceEnergy, device_energy
 from weighbridge.estimates.fit import Fit, fit
 from weighbridge.estimates.latency import Latency, latency
+from weighbridge.estimates.layerwise import NodeTime, layerwise, node_times
 from weighbridge.estimates.precision import precision_named
 
 __all__ = ["Conditions", "Estimate", "estimate"]
@@ -29,28 +34,64 @@ class Estimate(NamedTuple):
     conditions: Conditions
     fit: Fit
     latency: Latency
+    nodes: tuple[NodeTime, ...] = ()
+    energy: DeviceEnergy | None = None
+    deadline: Deadline | None = None
     notes: tuple[str, ...] = ()
 
 
-def estimate(demand: Demand, device: Device, precision: str | None = None, batch: int | None = None) -> Estimate:
-    """The verdict and the latency floor of a network on one device.
+def estimate(
+    demand: Demand,
+    device: Device,
+    precision: str | None = None,
+    batch: int | None = None,
+    *,
+    fps: Fraction | None = None,
+    battery: Battery | None = None,
+) -> Estimate:
+    """The verdict, the latency floor, the times of the nodes and the energy of a network on one device.
 
-    ``precision`` is the one that the arithmetic is done in, by default the network's own; ``batch`` is only reported.
+    ``precision`` is the one that all arithmetic is done in, by default the network's own: its most frequent one for the floor,
+    each node's for the nodes; ``batch`` is only reported.  ``fps`` asks for the frames missed, ``battery`` for the charge.
     Raises ``BadSpec`` for a precision that does not exist.
     """
+    forced = None if precision is None else precision_named(precision)
     own = demand.precision
-    used = own if precision is None else precision_named(precision)
+    used = forced or own
     notes = []
     if own is not None and used is not None and _stored_bits(used) != _stored_bits(own):
         notes.append(f"arithmetic at {used}, bytes as the network stores them ({own})")
+    notes += _mixed(demand, used) if forced is None else ()
     verdict, floor = fit(demand, device), latency(demand, device, used)
+    times = node_times(demand, device, forced)
+    summed = layerwise(demand, times, forced)
+    floor = floor._replace(layerwise_s=summed.time_s, layerwise_exact=summed.exact)
+    energy = device_energy(demand, device, forced, battery)
     return Estimate(
         device=device.name,
         conditions=Conditions(device.title, None, used, batch),
         fit=verdict,
         latency=floor,
-        notes=(*notes, *verdict.notes, *floor.notes),
+        nodes=times,
+        energy=energy,
+        deadline=None if fps is None else deadline(fps, floor.floor_s, floor.layerwise_s),
+        notes=(
+            *notes,
+            *verdict.notes,
+            *floor.notes,
+            *(summed.notes if floor.floor_s else ()),
+            *(energy.notes if energy else ()),
+        ),
     )
+
+
+def _mixed(demand: Demand, used: str | None) -> list[str]:
+    """A note where the floor takes operations of several precisions at the rate of one."""
+    others = {str(name): macs for name, macs in demand.macs_by_precision if macs and name != used}
+    if not others:
+        return []
+    named = ", ".join(f"{macs:,} at {name}" for name, macs in others.items())
+    return [f"the floor takes all MACs at {used}, {named} among them; layer by layer each has its own rate"]
 
 
 def _stored_bits(precision: str) -> int:

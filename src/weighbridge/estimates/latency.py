@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device, Figure
+from weighbridge.devices.device import Device, Figure
 from weighbridge.estimates.demand import Demand
+from weighbridge.estimates.roofline import bound_of, memory_time, moved_by_memory, quotient, ratio
 
-__all__ = ["COMPUTE", "MEMORY", "NO_LATENCY", "Latency", "latency"]
+__all__ = ["NO_LATENCY", "Latency", "latency"]
 
-COMPUTE: Final = "compute"
-MEMORY: Final = "memory"
 NO_LATENCY: Final = "no latency, as "
 """Begins the note that says why a floor is None."""
 
@@ -20,9 +19,11 @@ class Latency(NamedTuple):
     """Seconds of one inference.
 
     ``compute_s`` is operations / peak, ``memory_s`` compulsory bytes / bandwidth, ``floor_s`` the larger; each is None
-    where the device states no figure for it.  ``bound`` names the larger one where both are known.  ``layerwise_s``, the
-    sum over nodes, is not estimated: None.  ``exact`` is False where a count behind the floor is a lower bound (the floor
-    still is a floor), ``verified`` where a figure of the device is not verified; ``notes`` say which.
+    where the device states no figure for it.  ``bound`` names the larger one where both are known.  ``layerwise_s`` is the
+    sum over nodes, None where a node has no rate; unless ``layerwise_exact`` a lower bound.  ``exact`` is False where a count
+    behind the floor is a lower bound (the floor still is a floor), ``verified`` where a figure of the device is not
+    verified; ``notes`` say which.  ``intensity_ops_per_byte`` is operations per compulsory byte, ``ridge_ops_per_byte`` the
+    intensity at which computing and moving take equally long, ``attainable_ops_per_s`` the rate that the floor allows.
     """
 
     floor_s: float | None
@@ -35,6 +36,10 @@ class Latency(NamedTuple):
     exact: bool
     verified: bool
     notes: tuple[str, ...] = ()
+    layerwise_exact: bool = False
+    intensity_ops_per_byte: float | None = None
+    ridge_ops_per_byte: float | None = None
+    attainable_ops_per_s: float | None = None
 
 
 def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
@@ -47,15 +52,16 @@ def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
     """
     peak = device.peak(precision) if precision else None
     notes = [] if peak or not demand.ops else [_no_peak(device, precision)]
-    compute = _quotient(demand.ops, peak.ops_per_s.value) if peak else None
+    compute = quotient(demand.ops, peak.ops_per_s.value) if peak else None
     if not demand.ops:
         compute = 0.0 if demand.ops_exact else None
-    notes_on_memory: list[str] = []
-    memory = _memory_s(demand, device, notes_on_memory)
+    running_bytes = demand.input_bytes + demand.output_bytes
+    memory = memory_time(device, demand.stored_read_bytes, running_bytes)
+    moved = demand.stored_read_bytes + running_bytes
     known = [time for time in (compute, memory) if time is not None]
     floor = max(known, default=0.0) if compute is not None or not demand.ops else None
     if floor:
-        notes += notes_on_memory
+        notes += _without_bandwidth(device, moved_by_memory(device, demand.stored_read_bytes, running_bytes))
     elif not notes:
         notes.append(_no_time(demand, memory))
     verified = True
@@ -63,21 +69,26 @@ def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
         if not figure.verified:
             verified = False
             notes.append(f"{what} is not verified ({figure.note or figure.source})")
-    bound = None
-    if compute is not None and memory is not None:
-        bound = COMPUTE if compute >= memory else MEMORY
     return Latency(
         floor_s=floor or None,  # 0 s would say that something was counted
         layerwise_s=None,
         compute_s=compute,
         memory_s=memory,
-        bound=bound,
+        bound=bound_of(compute, memory),
         peak_ops_per_s=peak.ops_per_s.value if peak else None,
         unit=peak.unit if peak else None,
         exact=demand.ops_exact and demand.moved_exact,
         verified=verified,
         notes=tuple(notes),
+        intensity_ops_per_byte=ratio(demand.ops, moved),
+        ridge_ops_per_byte=_ridge(peak.ops_per_s.value, memory, moved) if peak and memory else None,
+        attainable_ops_per_s=quotient(demand.ops, floor) if floor and demand.ops else None,
     )
+
+
+def _ridge(ops_per_s: int, memory_s: float, moved: int) -> float:
+    """Peak rate over bandwidth: that of the one memory, or of several together as this network uses them."""
+    return ops_per_s * memory_s / moved
 
 
 def _no_time(demand: Demand, memory: float | None) -> str:
@@ -94,21 +105,14 @@ def _no_peak(device: Device, precision: str | None) -> str:
     return f"{NO_LATENCY}the dense peak rate at {precision} is not known ({stated})"
 
 
-def _memory_s(demand: Demand, device: Device, notes: list[str]) -> float | None:
-    """The time of the slowest memory whose bandwidth is known, with a note on the others; None if there is none."""
-    moved: dict[str, int] = {}
-    for what, size in ((WEIGHTS, demand.stored_read_bytes), (ACTIVATIONS, demand.input_bytes + demand.output_bytes)):
-        memory = device.memory_for(what)
-        if memory is not None:
-            moved[memory.name] = moved.get(memory.name, 0) + size
+def _without_bandwidth(device: Device, moved: Mapping[str, int]) -> list[str]:
+    """A note on the memories that take part and whose bandwidth is not known."""
     rates = {memory.name: memory.bandwidth_bytes_per_s for memory in device.memories}
-    known = [(size, rate.value) for name, size in moved.items() if (rate := rates[name]) is not None]
     unknown = {name: f"{size:,} B" for name, size in moved.items() if size and rates[name] is None}
-    if unknown:
-        names, sizes = " and ".join(unknown), " and ".join(unknown.values())
-        notes.append(f"the bandwidth of {names} is not known: moving {sizes} counts as no time")
-    times = [_quotient(size, rate) for size, rate in known]
-    return max((time for time in times if time is not None), default=None)
+    if not unknown:
+        return []
+    names, sizes = " and ".join(unknown), " and ".join(unknown.values())
+    return [f"the bandwidth of {names} is not known: moving {sizes} counts as no time"]
 
 
 def _figures(device: Device, precision: str | None) -> Iterator[tuple[str, Figure]]:
@@ -119,11 +123,3 @@ def _figures(device: Device, precision: str | None) -> Iterator[tuple[str, Figur
     for memory in device.memories:
         if memory.holds and memory.bandwidth_bytes_per_s is not None:
             yield f"the bandwidth of {memory.name}", memory.bandwidth_bytes_per_s
-
-
-def _quotient(amount: int, rate: int) -> float | None:
-    """Seconds; None for a network so absurd that no float holds its time."""
-    try:
-        return amount / rate
-    except OverflowError:
-        return None

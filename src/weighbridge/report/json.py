@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -18,6 +19,7 @@ from weighbridge.report.record import SCHEMA, Report
 __all__ = ["from_plain", "from_text", "to_plain", "to_text"]
 
 _ORDER = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
+"""Keys that every saved report has, in order; ``energy`` came later and may be missing."""
 _AS_IT_IS = frozenset({int, str, bool, NoneType})
 _NOT_FINITE = "a number that is not finite is null"
 
@@ -37,6 +39,7 @@ def to_plain(report: Report) -> dict[str, object]:
         "memory": memory,
         "nodes": _plain(report.nodes, lost),
         "on": _plain(report.on, lost),
+        "energy": _plain(report.energy, lost),
     }
     notes = [*report.facts.notes, *report.memory.notes, *report.notes]
     if lost and _NOT_FINITE not in notes:
@@ -210,8 +213,8 @@ def _record(record: Any) -> _Reader:
     from weighbridge import estimates
 
     hints = get_type_hints(record, localns=vars(estimates))
-    names = getattr(record, "_fields", None) or tuple(record.__dataclass_fields__)
-    readers = [(name, _reader(hints[name])) for name in names]
+    readers = [(name, _reader(hints[name])) for name in _names(record)]
+    optional = _added_later(record)
 
     def read(value: Any) -> Any:
         if not isinstance(value, (dict, Mapping)):
@@ -219,6 +222,8 @@ def _record(record: Any) -> _Reader:
         found = {}
         for name, reader in readers:
             if name not in value:
+                if name in optional:
+                    continue
                 raise _Misfit(f"lacks {name!r}")
             try:
                 found[name] = reader(value[name])
@@ -227,3 +232,15 @@ def _record(record: Any) -> _Reader:
         return record(**found)
 
     return read
+
+
+def _names(record: Any) -> tuple[str, ...]:
+    return getattr(record, "_fields", None) or tuple(record.__dataclass_fields__)
+
+
+def _added_later(record: Any) -> frozenset[str]:
+    """Fields with a default: a report that was saved before they existed is still a report."""
+    if hasattr(record, "_field_defaults"):
+        return frozenset(record._field_defaults)
+    fields = record.__dataclass_fields__.values()
+    return frozenset(field.name for field in fields if field.default is not MISSING)

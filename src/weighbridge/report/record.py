@@ -12,7 +12,7 @@ from weighbridge.graph import Shape
 from weighbridge.memory import MemoryPlan
 
 if TYPE_CHECKING:  # a report without a device is made without them
-    from weighbridge.estimates import Conditions, Fit, Latency
+    from weighbridge.estimates import Bill, Conditions, Deadline, DeviceEnergy, Fit, Latency, NodeTime, Throughput
 
 __all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report"]
 
@@ -44,24 +44,27 @@ class Network(NamedTuple):
 
 
 class OnDevice(NamedTuple):
-    """The network on one device: whether it fits, and how fast it could be at best.
+    """The network on one device: whether it fits, how fast it could be at best, layer by layer and batch by batch, and what
+    it draws where the device has a table of energies.
 
-    ``nodes`` (times of single nodes), ``throughput`` and ``energy`` are not estimated.
+    ``nodes`` are in the order of the report's; ``deadline`` is there where a frame rate was asked for.
     """
 
     device: str
     conditions: Conditions
     fit: Fit
     latency: Latency
-    nodes: None = None
-    throughput: None = None
-    energy: None = None
+    nodes: tuple[NodeTime, ...] | None = None
+    throughput: Throughput | None = None
+    energy: DeviceEnergy | None = None
+    deadline: Deadline | None = None
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """All that is known about one network: ``network``, ``facts``, ``memory``, ``on`` (a verdict a device), ``notes``.
+    """All that is known about one network: ``network``, ``facts``, ``memory``, ``on`` (a verdict a device), ``energy`` (the
+    bill by a table that was asked for), ``notes``.
 
     The attributes have the names of the JSON.  ``None`` is unknown, and a note says why; it is never zero.
     """
@@ -71,6 +74,7 @@ class Report:
     facts: NetworkFacts
     memory: MemoryPlan
     on: tuple[OnDevice, ...] = ()
+    energy: Bill | None = None
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
 

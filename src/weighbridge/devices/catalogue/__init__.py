@@ -1,15 +1,16 @@
-"""The devices that come with the package, one TOML file each, and the user's own by path."""
+"""The devices and the tables of energies that come with the package, one TOML file each, and the user's own by path."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from weighbridge.devices.device import Device
+from weighbridge.devices.device import KINDS, Device, EnergyTable
 from weighbridge.errors import BadSpec
 
-__all__ = ["find", "names"]
+__all__ = ["energy_names", "find", "find_all", "find_energy", "names"]
 
 _FOLDER = Path(__file__).parent
+_ENERGY = _FOLDER / "energy"
 
 
 def names() -> tuple[str, ...]:
@@ -25,20 +26,57 @@ def find(name_or_path: str) -> Device:
     """
     from weighbridge.devices.read import read_device
 
-    path = Path(name_or_path)
-    if path.suffix == ".toml" or path.name != name_or_path:
+    path = _path_of(name_or_path)
+    if path is not None:
         return read_device(path)
-    name = name_or_path.strip().lower().replace(" ", "-").replace("_", "-")
-    known = names()
-    if name not in known:
-        raise _unknown(name_or_path, name, known)
+    name = _plain(name_or_path)
+    if name not in names():
+        raise _unknown(name_or_path, name, (*names(), *KINDS), "device", _DEVICES)
     return read_device(_FOLDER / f"{name}.toml")
 
 
-def _unknown(given: str, name: str, known: tuple[str, ...]) -> BadSpec:
+def find_all(name_or_path: str) -> tuple[Device, ...]:
+    """Every device of a group (``mcu``, ``npu``, ``board``, ``server``, ``other``), else the one that ``find`` finds."""
+    if _plain(name_or_path) in KINDS:
+        kind = _plain(name_or_path)
+        return tuple(device for device in map(find, names()) if device.kind == kind)
+    return (find(name_or_path),)
+
+
+def energy_names() -> tuple[str, ...]:
+    """The names of the tables of energies, in alphabetical order."""
+    return tuple(sorted(path.stem for path in _ENERGY.glob("*.toml")))
+
+
+def find_energy(name_or_path: str) -> EnergyTable:
+    """The table of energies of this name, or the one in the file at this path; errors as of ``find``."""
+    from weighbridge.devices.read import read_energy_table
+
+    path = _path_of(name_or_path)
+    if path is not None:
+        return read_energy_table(path)
+    name = _plain(name_or_path)
+    if name not in energy_names():
+        raise _unknown(name_or_path, name, energy_names(), "table of energies", _ENERGIES)
+    return read_energy_table(_ENERGY / f"{name}.toml")
+
+
+_DEVICES = "`weighbridge devices` lists the names; or give the path of a device file, ./mine.toml"
+_ENERGIES = "`weighbridge energy` lists the names; or give the path of a file, ./mine.toml"
+
+
+def _path_of(name_or_path: str) -> Path | None:
+    path = Path(name_or_path)
+    return path if path.suffix == ".toml" or path.name != name_or_path else None
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "-").replace("_", "-")
+
+
+def _unknown(given: str, name: str, known: tuple[str, ...], what: str, advice: str) -> BadSpec:
     from difflib import get_close_matches
 
     nearest = get_close_matches(name, known, n=1, cutoff=0.5) or [item for item in known if name and name in item][:3]
     meant = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-    hint = f"{meant}`weighbridge devices` lists the names; or give the path of a device file, ./mine.toml"
-    return BadSpec(f"there is no device {given!r}", hint=hint)
+    return BadSpec(f"there is no {what} {given!r}", hint=f"{meant}{advice}")

@@ -1,0 +1,169 @@
+"""What a user asks for beside the source, checked before any work begins."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from weighbridge.errors import BadSpec
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from weighbridge.devices.device import Device, EnergyTable
+    from weighbridge.estimates import Battery
+    from weighbridge.passes import BitRules
+
+__all__ = ["Choices", "Costs", "WeightBits", "conventions_of", "costs_of", "devices_of", "fps_of", "widths_of"]
+
+WeightBits = int | str | Mapping[str, int] | Iterable[str | int]
+Path = str | os.PathLike[str]
+
+_LARGEST_BATCH: Final = 2**31 - 1
+_FASTEST_FPS: Final = 10**9
+
+
+class Costs(NamedTuple):
+    """What is estimated beside fit and latency: throughput at more batch sizes, frames missed, energy, charge."""
+
+    batches: tuple[int, ...] = ()
+    fps: Fraction | None = None
+    energy: EnergyTable | None = None
+    battery: Battery | None = None
+
+
+class Choices(NamedTuple):
+    """All that a report depends on beside the source and its sizes."""
+
+    devices: tuple[Device, ...]
+    rules: BitRules | None
+    precision: str | None
+    batch: int | None
+    as_written: bool
+    conventions: tuple[str, ...] = ()
+    costs: Costs = Costs()
+
+
+def devices_of(on: Path | Device | Iterable[Path | Device]) -> tuple[Device, ...]:
+    """The devices that are named, those of a group one by one, each once.  Raises ``BadSpec``."""
+    if isinstance(on, (tuple, list)) and not on:
+        return ()
+    from weighbridge.devices.catalogue import find_all
+    from weighbridge.devices.device import Device
+
+    wanted = (on,) if isinstance(on, (str, os.PathLike, Device)) or not isinstance(on, Iterable) else on
+    found: list[Device] = []
+    for device in wanted:
+        if not isinstance(device, (str, os.PathLike, Device)):
+            hint = "give the name of a device, the path of a device file, or a Device"
+            raise BadSpec(
+                f"a device is a name, a path or a Device, not a {type(device).__name__}", where="on", hint=hint
+            )
+        found += (device,) if isinstance(device, Device) else find_all(os.fspath(device))
+    return tuple(dict.fromkeys(found))
+
+
+def conventions_of(convention: str | Iterable[str]) -> tuple[str, ...]:
+    """The names of the conventions that are asked for, each once.  Raises ``BadSpec``."""
+    if isinstance(convention, (tuple, list)) and not convention:
+        return ()
+    from weighbridge.counts.conventions import convention_named
+
+    wanted = (convention,) if isinstance(convention, str) or not isinstance(convention, Iterable) else convention
+    return tuple(dict.fromkeys(convention_named(name) for name in wanted))
+
+
+def widths_of(
+    weight_bits: WeightBits | None, activation_bits: int | None, precision: str | None
+) -> tuple[BitRules | None, str | None]:
+    """The widths to set, if any, and the precision under the name that device files use.  Raises ``BadSpec``."""
+    if weight_bits is None and activation_bits is None and precision is None:
+        return None, None
+    from weighbridge.estimates import precision_named
+    from weighbridge.passes import bit_rules
+
+    if weight_bits is None:
+        weights: list[str | int] = []
+    elif isinstance(weight_bits, (int, str)):
+        weights = [weight_bits]
+    elif isinstance(weight_bits, Mapping):
+        weights = [f"{target}={bits}" for target, bits in weight_bits.items()]
+    elif isinstance(weight_bits, Iterable) and not isinstance(weight_bits, bytes):
+        weights = [rule if isinstance(rule, int) else str(rule) for rule in weight_bits]
+    else:
+        weights = [str(weight_bits)]
+    if precision is not None:
+        precision = precision_named(precision)
+        bits = int(re.sub(r"\D", "", precision))
+        weights.insert(0, bits)
+        activation_bits = bits if activation_bits is None else activation_bits
+    return bit_rules(weights, activation_bits), precision
+
+
+def costs_of(
+    devices: tuple[Device, ...],
+    batches: Iterable[int],
+    fps: float | str | None,
+    energy: Path | EnergyTable | None,
+    battery: str | None,
+) -> Costs:
+    """The costs to estimate.  Raises ``BadSpec`` for one that has nothing to be estimated from, and for no number."""
+    if fps is None and energy is None and battery is None and isinstance(batches, (tuple, list)) and not batches:
+        return Costs()
+    from weighbridge.estimates import battery_named
+
+    sizes = _batches(batches)
+    if (sizes or fps is not None) and not devices:
+        what = "frames missed" if fps is not None else "throughput"
+        raise BadSpec(f"there is no {what} without a device", where="on", hint="name one; see `weighbridge devices`")
+    table = _table(energy)
+    if battery is not None and table is None and not any(device.energy for device in devices):
+        hint = "name a table of energies, as in --energy 45nm, or a device that has one"
+        raise BadSpec("there is no charge without an energy", where="battery", hint=hint)
+    return Costs(
+        sizes,
+        None if fps is None else fps_of(fps),
+        table,
+        None if battery is None else battery_named(battery),
+    )
+
+
+def _batches(batches: Iterable[int]) -> tuple[int, ...]:
+    found: list[int] = []
+    for size in batches if isinstance(batches, Iterable) and not isinstance(batches, (str, bytes)) else (batches,):
+        whole: Any = size
+        if isinstance(size, bool) or not isinstance(size, int) or not 0 < size <= _LARGEST_BATCH:
+            raise BadSpec(f"{whole!r} is no batch size", where="batches", hint="give whole numbers from 1 on: 1, 8, 32")
+        found.append(int(size))
+    return tuple(dict.fromkeys(found))
+
+
+def fps_of(fps: float | str) -> Fraction:
+    """Frames a second, exactly as they are written.  Raises ``BadSpec`` for what is no number above zero."""
+    from fractions import Fraction
+
+    try:
+        if isinstance(fps, bool):
+            raise ValueError
+        rate = Fraction(str(fps).strip())
+    except (ValueError, ZeroDivisionError, OverflowError):
+        rate = Fraction(0)
+    if not 0 < rate <= _FASTEST_FPS:
+        raise BadSpec(f"{fps!r} is no frame rate", where="fps", hint="give frames a second, such as 30 or 29.97")
+    return rate
+
+
+def _table(energy: Path | EnergyTable | None) -> EnergyTable | None:
+    if energy is None:
+        return None
+    from weighbridge.devices.catalogue import find_energy
+    from weighbridge.devices.device import EnergyTable
+
+    if isinstance(energy, EnergyTable):
+        return energy
+    if not isinstance(energy, (str, os.PathLike)):
+        what = f"a table of energies is a name, a path or an EnergyTable, not a {type(energy).__name__}"
+        raise BadSpec(what, where="energy", hint="`weighbridge energy` lists the names")
+    return find_energy(os.fspath(energy))

@@ -1,0 +1,55 @@
+"""What an inference takes out of a battery."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from weighbridge.errors import BadSpec
+
+__all__ = ["Battery", "Charge", "battery_named", "charge"]
+
+_SECONDS_AN_HOUR: Final = 3600
+_BATTERY: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(m?)ah\s*@\s*(\d{1,6}(?:\.\d{1,6})?)\s*(m?)v", re.IGNORECASE)
+
+
+class Battery(NamedTuple):
+    """The capacity in milliampere-hours and the voltage, exactly as they were written."""
+
+    capacity_mah: Fraction
+    voltage_v: Fraction
+
+
+class Charge(NamedTuple):
+    """The charge of one inference, energy / voltage, and how many a full battery pays for if it pays for nothing else.
+
+    ``charge_c`` is in coulombs, ``charge_mah`` the same in milliampere-hours.
+    """
+
+    charge_c: float
+    charge_mah: float
+    inferences: int
+
+
+def battery_named(text: str) -> Battery:
+    """The battery that ``2000mAh@3.7V`` names.  Raises ``BadSpec`` for anything else: charge needs capacity and voltage."""
+    example = "write its capacity and its voltage, as in 2000mAh@3.7V"
+    found = _BATTERY.fullmatch(str(text).strip())
+    if found is None:
+        what = f"the battery {text!r} has no voltage" if "@" not in str(text) else f"{text!r} is no battery"
+        raise BadSpec(what, where="battery", hint=example)
+    capacity, milli, voltage, milli_volt = found.groups()
+    battery = Battery(Fraction(capacity) * (1 if milli else 1000), Fraction(voltage) / (1000 if milli_volt else 1))
+    if not battery.capacity_mah or not battery.voltage_v:
+        raise BadSpec(f"the battery {text!r} is empty", where="battery", hint=example)
+    return battery
+
+
+def charge(energy_j: float | None, battery: Battery | None) -> Charge | None:
+    """The charge that ``energy_j`` joules take from ``battery``; None without one of them."""
+    if not energy_j or battery is None:
+        return None
+    coulombs = Fraction(energy_j) / battery.voltage_v
+    milliampere_hours = coulombs * 1000 / _SECONDS_AN_HOUR
+    return Charge(float(coulombs), float(milliampere_hours), int(battery.capacity_mah / milliampere_hours))

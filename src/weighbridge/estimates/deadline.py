@@ -1,0 +1,33 @@
+"""Frames that pass while an inference runs."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+__all__ = ["Deadline", "deadline", "frames_missed"]
+
+
+class Deadline(NamedTuple):
+    """``frames_missed`` at the latency floor and ``layerwise_frames_missed`` at the layerwise sum, at ``fps`` frames a second.
+
+    The floor is the least a device can take, so more frames may be missed than it says, never fewer.  None where there
+    is no such time.
+    """
+
+    fps: float
+    deadline_s: float
+    frames_missed: int | None
+    layerwise_frames_missed: int | None
+
+
+def deadline(fps: Fraction, floor_s: float | None, layerwise_s: float | None) -> Deadline:
+    """What ``fps`` frames a second ask of an inference of these times."""
+    missed = (None if time is None else frames_missed(Fraction(time), fps) for time in (floor_s, layerwise_s))
+    return Deadline(float(fps), float(1 / fps), *missed)
+
+
+def frames_missed(latency_s: Fraction, fps: Fraction) -> int:
+    """ceil(latency x fps) - 1: the frame that begins as the inference does is not missed."""
+    return max(0, math.ceil(latency_s * fps) - 1)

@@ -1,0 +1,166 @@
+"""Energy: operations x energy each, and bytes x energy each by level of memory, from a table of one process.
+
+The convention is the bill that the literature writes: the multiplications and additions of all MACs, and every weight and every
+activation (the inputs and each node's outputs) fetched once.  Biases, normalisation and other operations are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from weighbridge.devices.device import ACTIVATIONS, ADD, MULTIPLY, WEIGHTS, Device, EnergyTable, Picojoules
+from weighbridge.estimates.charge import Battery, Charge, charge
+from weighbridge.estimates.demand import Demand
+
+__all__ = ["Arithmetic", "Bill", "DeviceEnergy", "LevelEnergy", "arithmetic", "bill", "device_energy"]
+
+_LEFT_OUT: Final = (
+    (
+    "counted are MACs, and weights and activations each fetched once in full words; biases, normalisation and other work are not"
+)
+)
+
+
+class Arithmetic(NamedTuple):
+    """The energy of the MACs in joules; None, and a note, where the table has no entry at a precision they need."""
+
+    multiply_j: float | None
+    add_j: float | None
+    total_j: float | None
+    notes: tuple[str, ...]
+
+
+class LevelEnergy(NamedTuple):
+    """Everything fetched once from one level: ``moved_j`` = ``weights_j`` + ``activations_j``; ``total_j`` adds the arithmetic."""
+
+    level: str
+    weights_j: float | None
+    activations_j: float | None
+    moved_j: float | None
+    total_j: float | None
+    charge: Charge | None
+
+
+class Bill(NamedTuple):
+    """The energy of an inference by a table: of the arithmetic, and of fetching everything once from each level.
+
+    ``exact`` is False where a count behind it is a lower bound; ``verified`` where a number of the table is not verified.
+    """
+
+    table: str
+    title: str
+    process: str
+    precision: str | None
+    multiply_j: float | None
+    add_j: float | None
+    arithmetic_j: float | None
+    levels: tuple[LevelEnergy, ...]
+    exact: bool
+    verified: bool
+    notes: tuple[str, ...] = ()
+
+
+class DeviceEnergy(NamedTuple):
+    """The energy of an inference on a device: ``by`` has ``arithmetic`` and each memory with what is fetched from it."""
+
+    total_j: float | None
+    by: Mapping[str, float | None]
+    exact: bool
+    verified: bool
+    charge: Charge | None = None
+    notes: tuple[str, ...] = ()
+
+
+def arithmetic(demand: Demand, table: EnergyTable, precision: str | None = None) -> Arithmetic:
+    """The energy of the multiplications and additions of all MACs, at their own precisions or all at ``precision``."""
+    multiply: float | None = 0.0
+    add: float | None = 0.0
+    notes = []
+    for own, macs in demand.macs_by_precision:
+        at = precision or own
+        entries = table.operation(MULTIPLY, at), table.operation(ADD, at)
+        if macs and None in entries:
+            named = " or ".join(word for word, entry in zip((MULTIPLY, ADD), entries, strict=True) if entry is None)
+            notes.append(f"no energy of the arithmetic: the table has no {named} at {at or 'the number format'}")
+        multiply = _plus(multiply, _joules(macs, entries[0].energy_pj if entries[0] else None))
+        add = _plus(add, _joules(macs, entries[1].energy_pj if entries[1] else None))
+    return Arithmetic(multiply, add, _plus(multiply, add), tuple(dict.fromkeys(notes)))
+
+
+def bill(demand: Demand, table: EnergyTable, precision: str | None = None, battery: Battery | None = None) -> Bill:
+    """The energy of an inference by ``table``; without an entry at its precision there is none of the arithmetic."""
+    sums = arithmetic(demand, table, precision)
+    levels = []
+    for access in table.accesses:
+        each = access.energy_pj_per_32_bit
+        weights, values = _fetched(demand.weight_bytes, each), _fetched(demand.value_bytes, each)
+        moved = _plus(weights, values)
+        total = _plus(sums.total_j, moved)
+        levels.append(LevelEnergy(access.level, weights, values, moved, total, charge(total, battery)))
+    return Bill(
+        table=table.name,
+        title=table.title,
+        process=table.process,
+        precision=precision or demand.precision,
+        multiply_j=sums.multiply_j,
+        add_j=sums.add_j,
+        arithmetic_j=sums.total_j,
+        levels=tuple(levels),
+        exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
+        verified=all(figure.verified for figure in table.figures),
+        notes=(*sums.notes, _LEFT_OUT),
+    )
+
+
+def device_energy(
+    demand: Demand, device: Device, precision: str | None = None, battery: Battery | None = None
+) -> DeviceEnergy | None:
+    """The same by a device's own table, weights and activations from the memories that hold them; None without a table."""
+    table = device.energy
+    if table is None:
+        return None
+    sums = arithmetic(demand, table, precision)
+    by: dict[str, float | None] = {"arithmetic": sums.total_j}
+    notes = list(sums.notes)
+    for what, size in ((WEIGHTS, demand.weight_bytes), (ACTIVATIONS, demand.value_bytes)):
+        memory = device.memory_for(what)
+        access = table.access(memory.name) if memory else None
+        if memory is None or access is None:
+            notes.append(f"no energy of fetching the {what}: the table has no access to where they lie")
+            by.setdefault(memory.name if memory else what, None)
+            continue
+        fetched = _fetched(size, access.energy_pj_per_32_bit)
+        by[memory.name] = _plus(by.get(memory.name, 0.0), fetched)
+    total: float | None = 0.0
+    for part in by.values():
+        total = _plus(total, part)
+    return DeviceEnergy(
+        total_j=total,
+        by=by,
+        exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
+        verified=all(figure.verified for figure in table.figures),
+        charge=charge(total, battery),
+        notes=(*notes, _LEFT_OUT),
+    )
+
+
+def _plus(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def _fetched(size: int | None, per_32_bit: Picojoules) -> float | None:
+    """Joules of fetching ``size`` bytes, four of them a word."""
+    return None if size is None else _joules(size, per_32_bit, parts=4)
+
+
+def _joules(count: int, each: Picojoules | None, parts: int = 1) -> float | None:
+    """``count`` times an energy, a ``parts``-th of it each; nothing costs nothing, whatever the table lacks."""
+    if not count:
+        return 0.0
+    if each is None:
+        return None
+    try:
+        return count * each.value / (parts * 1e12)
+    except OverflowError:
+        return None

@@ -1,0 +1,81 @@
+"""The time of each node, one after the other, and where it lies under the roofline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from weighbridge.devices.device import Device
+from weighbridge.estimates.demand import Demand, NodeDemand
+from weighbridge.estimates.roofline import bound_of, memory_time, quotient, ratio
+
+__all__ = ["Layerwise", "NodeTime", "layerwise", "node_times"]
+
+
+class NodeTime(NamedTuple):
+    """One node on a device.
+
+    ``compute_s`` is its operations / peak at its precision, ``memory_s`` its input, output and weight bytes / bandwidth,
+    ``time_s`` the larger of those that are known; ``bound`` names it where both are.  ``intensity_ops_per_byte`` is operations
+    per byte moved.  None is unknown; unless ``exact`` a count behind them is a lower bound.
+    """
+
+    name: str
+    compute_s: float | None
+    memory_s: float | None
+    bound: str | None
+    time_s: float | None
+    intensity_ops_per_byte: float | None
+    exact: bool
+
+
+class Layerwise(NamedTuple):
+    """The sum over nodes in seconds, None where a node has operations and no rate; unless ``exact`` a lower bound."""
+
+    time_s: float | None
+    exact: bool
+    notes: tuple[str, ...] = ()
+
+
+def node_times(demand: Demand, device: Device, precision: str | None = None) -> tuple[NodeTime, ...]:
+    """Every node's time = max(2 x MACs / peak, (input + output + weight bytes) / bandwidth).
+
+    Each node computes at its own precision, or all at ``precision``.  A node without MACs is bounded by its bytes.  Weights and
+    activations in one memory queue; memories beside each other work at the same time, so the slower one counts.
+    """
+    return tuple(_node_time(node, device, precision or node.precision) for node in demand.nodes)
+
+
+def _node_time(node: NodeDemand, device: Device, precision: str | None) -> NodeTime:
+    compute: float | None = None
+    if not node.ops:
+        compute = 0.0 if node.exact else None
+    elif (peak := device.peak(precision) if precision else None) is not None:
+        compute = quotient(node.ops, peak.ops_per_s.value)
+    memory = memory_time(device, node.stored_bytes, node.running_bytes)
+    known = [time for time in (compute, memory) if time is not None]
+    has_rate = compute is not None or not node.ops
+    moved = node.stored_bytes + node.running_bytes
+    return NodeTime(
+        name=node.name,
+        compute_s=compute,
+        memory_s=memory,
+        bound=bound_of(compute, memory) if compute or memory else None,
+        time_s=max(known, default=None) if has_rate else None,
+        intensity_ops_per_byte=ratio(node.ops, moved),
+        exact=node.exact,
+    )
+
+
+def layerwise(demand: Demand, times: Sequence[NodeTime], precision: str | None = None) -> Layerwise:
+    """The sum of ``times``, which are those of ``demand``'s nodes at their own precision or at ``precision``."""
+    without = [node for node, time in zip(demand.nodes, times, strict=True) if node.ops and time.compute_s is None]
+    if without:
+        first = without[0]
+        rate = precision or first.precision
+        at = f"at {rate}" if rate else "in its number format"
+        more = f" and {len(without) - 1:,} more nodes" if len(without) > 1 else ""
+        return Layerwise(None, False, (f"no layerwise time, as the peak rate of {first.name}{more} {at} is not known",))
+    known = [time.time_s for time in times if time.time_s is not None]
+    exact = len(known) == len(times) and all(time.exact for time in times)
+    return Layerwise(sum(known) or None, exact)

@@ -1,0 +1,44 @@
+"""In which number formats a network multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from weighbridge.estimates.precision import precision_of
+from weighbridge.estimates.reads import call_where_known
+from weighbridge.graph import Graph, Node
+from weighbridge.operators.record import Op
+from weighbridge.passes.static import runs, static_tensors
+
+__all__ = ["macs_by_precision", "most_frequent"]
+
+
+def macs_by_precision(
+    graph: Graph, operators: Mapping[str, Op], static: frozenset[str], nodes: Iterable[Node] | None = None
+) -> dict[str | None, int]:
+    """MACs of ``nodes``, by default all that run, by the precision they are computed in; bodies times their trips.
+
+    None stands for types that have no name among precisions.
+    """
+    macs: dict[str | None, int] = {}
+    for node in graph.nodes if nodes is None else nodes:
+        for body in node.bodies:
+            trips = 1 if body.trips is None else body.trips
+            inside = static_tensors(body.graph, operators, outside=static)
+            for precision, inner in macs_by_precision(body.graph, operators, inside).items():
+                macs[precision] = macs.get(precision, 0) + trips * inner
+        op = operators.get(node.operator)
+        if op is None or op.loops is None or not runs(node, static):
+            continue
+        call = call_where_known(graph, node)
+        if call is not None:
+            multiplied = {slot.name for slot in op.slots if slot.use in ("data", "weight")}
+            types = (graph.tensors[tensor].dtype for name, tensor in node.operands if name in multiplied)
+            precision = precision_of(types)
+            macs[precision] = macs.get(precision, 0) + op.macs(call)
+    return macs
+
+
+def most_frequent(macs: Mapping[str | None, int]) -> str | None:
+    """The precision in which most MACs are computed."""
+    return max(macs, key=lambda precision: macs[precision], default=None)
