@@ -26,7 +26,7 @@ This page is made from the records themselves. `[ ]` marks lists, `{ }` objects 
 peak's policies.
 """
 WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", NoneType: "null"}
-FIRST = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
+FIRST = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "energy", "notes")
 
 
 def page() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import json
 import re
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import click
@@ -13,6 +14,18 @@ import pytest
 from docs import generate_commands, generate_json
 from scripts.refresh_docs import GENERATED, PAGES, refreshed, words
 from weighbridge import weigh
+from weighbridge.devices.device import (
+    KINDS,
+    OPERATIONS,
+    PRECISIONS,
+    AccessEnergy,
+    Device,
+    EnergyTable,
+    Figure,
+    Memory,
+    OperationEnergy,
+    Peak,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -119,8 +132,27 @@ def test_the_page_on_json_has_the_keys_of_a_report() -> None:
             for inner in value:
                 collect(inner)
 
-    report = weigh("alexnet", on="toy")
+    report = weigh("alexnet", on="toy", fps=30, energy="45nm", battery="2000mAh@3.7V")
     collect(json.loads(report.to_json()))
     documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
-    assert keys - report.memory.peak_bytes.keys() <= documented
+    assert keys - report.memory.peak_bytes.keys() - report.on[0].energy.by.keys() <= documented
     assert documented - keys == {"node", "reason"}  # of nodes that are not counted, of which AlexNet has none
+
+
+def test_the_device_format_is_told_key_by_key() -> None:
+    page = (DOCS / "devices.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(\w+)` \| (yes|no) \|", page, re.MULTILINE)
+    keys = [(field.name, field.default) for record in (Device, Figure, Peak, Memory) for field in fields(record)]
+    keys += [(field.name, field.default) for record in (OperationEnergy, AccessEnergy) for field in fields(record)]
+    # A device's own table of energies has the device's name and title.
+    keys += [(one.name, one.default) for one in fields(EnergyTable) if one.name not in ("name", "title")]
+    assert sorted(told) == sorted((key.rstrip("_"), "yes" if default is MISSING else "no") for key, default in keys)
+
+
+def test_the_device_format_names_every_precision_operation_and_kind() -> None:
+    rows = (DOCS / "devices.md").read_text(encoding="utf-8").splitlines()
+    precisions, operations = (next(row for row in rows if f"| `{key}` |" in row) for key in ("precision", "operation"))
+    assert re.findall(r"`(\w+)`", precisions)[1:] == list(PRECISIONS)
+    assert re.findall(r"`(\w+)`", operations)[1:] == list(OPERATIONS)
+    kinds = rows[rows.index("| kind | what it is | where weights and activations lie |") + 2 :]
+    assert [re.match(r"\| `(\w+)` \|", row)[1] for row in kinds[: len(KINDS)]] == list(KINDS)
