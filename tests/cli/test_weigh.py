@@ -30,7 +30,7 @@ def test_a_textbook_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["weigh", "alexnet"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    for part in ("60,965,224", "724,406,816", "1,763,712 B", "◀ peak", "fc6"):
+    for part in ("60,965,224", "724,406,816", "1,763,712 ", "◀ peak", "fc6"):
         assert part in captured.out
 
 

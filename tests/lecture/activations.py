@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
+import weighbridge
 from tests.lecture.entries import check, node, profile, rounds_to, weigh
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
+from weighbridge.report import markdown
+from weighbridge.report.terminal import Look, text
+from weighbridge.report.view import page
 
 
 @check("imagenet_on_mcu", "mobilenetv2_075_parameters")
@@ -126,6 +133,35 @@ def _(what):
     for before, after in pairwise(layers):
         assert math.prod(before.output) == 2 * math.prod(after.output)
         assert after.weights == 4 * before.weights
+
+
+SAID = (
+    ("layer by layer", "no two in flight"),
+    ("weights", "streamed from flash", "not counted"),
+    ("branches", "alive are added a shared input once"),
+    ("in place",),
+    ("real runtimes", "need", "scratch", "im2col accumulators"),
+)
+"""What the entry says in each of its points and the page says too."""
+
+
+def plain(text: str) -> str:
+    """The words alone."""
+    return " ".join(re.sub(r"[\W_]+", " ", text).split())
+
+
+@check("peak_assumptions", "what")
+def _(what):
+    """Beside the peaks of a network with branches, and of one operator, on pages of any width."""
+    printed, _, points = what.partition(": ")
+    assert printed == "printed beside every peak"
+    builder = Builder("one")
+    (y,) = builder.add("relu", [("x", builder.input("x", (4,), DTYPES["float32"]))])
+    pages = [page(report) for report in (weigh("resnet18"), weighbridge.weigh(builder.graph([y])))]
+    texts = [text(shown, Look(width)) for shown in pages for width in (60, 80, 100)] + [*map(markdown.render, pages)]
+    for point, parts in zip(points.split("; "), SAID, strict=True):
+        for part in parts:
+            assert all(part in plain(place) for place in (point, *texts))
 
 
 @check("boards", "stm32f746")

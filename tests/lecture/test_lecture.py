@@ -28,7 +28,6 @@ LATER = {
     "training_memory.bias_only": "the issue on training memory",
     "energy_45nm_0V9": "the issue on energy",
     "charge": "the issue on energy",
-    "peak_assumptions": "docs/conventions.md states them; a report prints each policy's rule beside its peak",
     "boards.sram_budget_kB": "a budget of the user, not of a board: the issue on budgets",
     "boards.big_mcu_sram_kB": "the issue on the device catalogue",
 }

@@ -141,19 +141,6 @@ def repeats(simulation: Simulation, block: str) -> bool:
     return False
 
 
-@settings(max_examples=60, deadline=None)
-@given(graph=graphs())
-def test_overwriting_never_costs_and_holding_never_saves(graph: Graph) -> None:
-    plan = memory.plan(replace(deploy(graph), blocks=frozenset({"block0", "block1"})))
-    for policy in ("pair", "live", "held"):
-        if policy in plan.profile:
-            pairs = zip(plan.profile[f"{policy}_in_place"], plan.profile[policy], strict=True)
-            assert all(less is more is None or less <= more for less, more in pairs)
-    if "held" in plan.profile:
-        pairs = zip(plan.profile["live"], plan.profile["held"], strict=True)
-        assert all(less is more is None or less <= more for less, more in pairs)
-
-
 def plan_of(*steps: tuple[str, str, tuple[str, ...]], outputs: tuple[str, ...] = ()) -> MemoryPlan:
     """A chain of operators over x (16 B): (operator, result, operands)."""
     builder = Builder("chain")

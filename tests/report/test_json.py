@@ -40,6 +40,7 @@ KEYS = {
         "persistent_bytes",
         "exact",
         "training",
+        "inapplicable",
     },
     "memory.peak_bytes": {"pair", "live"},
     "memory.peak_node": {"pair", "live"},
@@ -116,6 +117,20 @@ def test_what_is_not_known_or_was_not_asked_for_is_null() -> None:
     assert a100["energy"] is a100["deadline"] is data["energy"] is None
     assert [point["per_s"] for point in board["throughput"]["by_batch"]] == [None]
     assert board["latency"]["layerwise_s"] is board["nodes"][0]["compute_s"] is None
+
+
+def test_profiles_of_all_policies_and_lifetimes_are_there_node_by_node() -> None:
+    data = json.loads(weighbridge.weigh("mobilenet_v2", precision="int8").to_json())
+    memory, places = data["memory"], range(len(data["nodes"]))
+    plain = ["pair", "live", "held"]
+    assert set(memory["profile"]) == {*plain, *(f"{policy}_in_place" for policy in plain)}
+    for policy, profile in memory["profile"].items():
+        assert len(profile) == len(places)
+        node = data["nodes"][profile.index(memory["peak_bytes"][policy])]
+        assert node["name"] == memory["peak_node"][policy]
+    assert list(memory["inapplicable"]) == ["eager"]
+    alive = [sum(one["bytes"] for one in memory["tensors"] if one["first"] <= at <= one["last"]) for at in places]
+    assert alive == memory["profile"]["live"]
 
 
 @pytest.mark.parametrize("source", ["alexnet", "mobilenet_v2", "lenet5"])

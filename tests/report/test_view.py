@@ -26,7 +26,7 @@ def row(page: Page, label: str) -> Row:
 def test_every_headline_states_its_convention() -> None:
     shown = page(report(alexnet()))
     assert [item.label for item in shown.headlines] == [
-        *("parameters", "model size", "MACs", "FLOPs = OPs", "activations", "peak, pair", "peak, live"),
+        *("parameters", "model size", "MACs", "FLOPs = OPs", "activations"),
     ]
     assert all(len(item.convention) > 20 for item in shown.headlines)
 
@@ -47,8 +47,6 @@ def test_figures_of_alexnet() -> None:
     assert headline(shown, "MACs").value[:2] == ("724,406,816", "724.4 M")
     assert headline(shown, "FLOPs = OPs").value.full == "1,448,813,632"
     assert headline(shown, "activations").value.full == "932,264"
-    assert headline(shown, "peak, live").value.full == "1,763,712 B"
-    assert "440,928 values at conv1" in headline(shown, "peak, live").convention
 
 
 def test_a_total_that_misses_nodes_is_a_lower_bound_and_names_them() -> None:
@@ -72,9 +70,8 @@ def test_a_module_with_an_uncounted_node_is_a_lower_bound() -> None:
 
 def test_unknown_sizes_are_said_to_be_unknown() -> None:
     shown = page(report([node("odd", macs=None, output=None)]))
-    for label in ("peak, pair", "peak, live", "activations"):
-        assert headline(shown, label).value.full == "unknown"
-        assert not headline(shown, label).is_exact
+    assert headline(shown, "activations").value.full == "unknown"
+    assert not headline(shown, "activations").is_exact
     assert shown.profile is None
     assert row(shown, "odd").alive.full == "?"
     assert row(shown, "odd").output == "?"
@@ -275,8 +272,6 @@ def test_nothing_is_said_twice_and_no_zero_is_named() -> None:
     weights_only = page(report([node("fc", weights=4, macs=4, output=(1, 4))]))
     assert headline(weights_only, "parameters").convention == "learned elements, each storage once, all of them weights"
     assert headline(weights_only, "model size").convention == "parameters as the file stores them"
-    assert headline(weights_only, "peak, live").value.full == "32 B"
-    assert not headline(weights_only, "peak, live").convention.startswith("=")
     nothing = report([node("odd", operator="unknown", macs=None)])
     nothing = report([], facts=nothing.facts._replace(work=nothing.facts.work._replace(compare=0)))
     assert headline(page(nothing), "FLOPs = OPs").convention == "2 x MACs exactly; other operations are unknown"
@@ -314,13 +309,3 @@ def test_the_reason_for_no_floor_is_said_once() -> None:
     (verdict,) = page(weighbridge.weigh("alexnet", on="stm32f746")).verdicts
     assert verdict.times == ("latency floor unknown: the dense peak rate at float32 is not known (stated are int8)",)
     assert verdict.notes == ()
-
-
-def test_a_policy_has_a_line_where_its_peak_differs() -> None:
-    peaks = [item.label for item in page(weighbridge.weigh("mobilenet_v2", precision="int8")).headlines]
-    assert [label.removeprefix("peak, ") for label in peaks if label.startswith("peak")] == [
-        *("pair", "live", "held", "pair in place", "live in place", "held in place"),
-    ]
-    shown = page(weighbridge.weigh("resnet18", precision="int8"))
-    assert headline(shown, "peak, held contractions").value.full == "953,344 B"
-    assert not any(item.label.endswith(("held", "in place")) for item in shown.headlines)

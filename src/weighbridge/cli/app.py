@@ -243,6 +243,13 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
 )
 @_option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the module tree.")
 @_option(
+    _OUTPUT,
+    "--policy",
+    default="live",
+    metavar="NAME",
+    help="Memory policy that the bytes alive at each layer follow, as in pair_in_place; by default live.",
+)
+@_option(
     _CHECKS,
     "--strict",
     is_flag=True,

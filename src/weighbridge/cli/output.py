@@ -18,15 +18,15 @@ __all__ = ["formatted", "look_of", "show", "show_lines", "write"]
 _FILE_WIDTH = 100
 
 
-def formatted(report: Report, kind: str, *, depth: int | None, all_rows: bool) -> str:
-    """The report as ``json``, ``csv``, ``markdown`` or ``text``."""
+def formatted(report: Report, kind: str, *, depth: int | None, all_rows: bool, policy: str) -> str:
+    """The report as ``json``, ``csv``, ``markdown`` or ``text``; ``policy`` is the one that the bytes alive follow."""
     if kind == "json":
         return report.to_json()
     if kind == "csv":
         from weighbridge.report.csv import render as render_csv
 
-        return render_csv(node_table(report))
-    shown = page(report, depth=depth, all_rows=all_rows)
+        return render_csv(node_table(report, policy=policy))
+    shown = page(report, depth=depth, all_rows=all_rows, policy=policy)
     if kind == "markdown":
         from weighbridge.report.markdown import render as render_markdown
 
@@ -44,10 +44,10 @@ def write(content: str, path: Path | None) -> None:
         file.write(content)
 
 
-def show(report: Report, *, depth: int | None, all_rows: bool) -> None:
+def show(report: Report, *, depth: int | None, all_rows: bool, policy: str) -> None:
     """Print the report to standard output, in colour if it is a terminal that has some."""
     look = look_of(sys.stdout)
-    show_lines(render(page(report, depth=depth, all_rows=all_rows), look), look)
+    show_lines(render(page(report, depth=depth, all_rows=all_rows, policy=policy), look), look)
 
 
 def show_lines(lines: Iterable[Line], look: Look) -> None:

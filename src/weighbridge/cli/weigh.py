@@ -15,6 +15,7 @@ from weighbridge.cli.output import formatted, show, write
 from weighbridge.cli.progress import progress
 from weighbridge.errors import BadSpec
 from weighbridge.report import Report
+from weighbridge.report.peaks import LIVE, check_profile, policy_named
 from weighbridge.sources import USER_FILE, is_named_model
 
 __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
@@ -45,6 +46,7 @@ class Request(NamedTuple):
     outputs: Sequence[str] = ()
     depth: int | None = None
     all_rows: bool = False
+    policy: str = LIVE
     strict: bool = False
     require_fit: bool = False
 
@@ -58,8 +60,10 @@ def carry_out(request: Request) -> int:
     targets = list(_targets(request))
     if request.require_fit and not request.on:
         raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
+    policy_named(request.policy)
     with progress() as tell:
         report = _weighed(request, tell)
+    check_profile(report.memory, request.policy)
     failures = _write_all(report, targets, request)
     if failures:
         raise BadSpec("; ".join(failures), hint="everything else was written")
@@ -141,9 +145,9 @@ def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Requ
     failures = []
     for kind, place in targets:
         if kind == "screen":
-            show(report, depth=request.depth, all_rows=request.all_rows)
+            show(report, depth=request.depth, all_rows=request.all_rows, policy=request.policy)
             continue
-        text = formatted(report, kind, depth=request.depth, all_rows=request.all_rows)
+        text = formatted(report, kind, depth=request.depth, all_rows=request.all_rows, policy=request.policy)
         try:
             write(text, None if place == _STDOUT else Path(place))
         except OSError as error:

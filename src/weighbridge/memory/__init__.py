@@ -14,6 +14,6 @@ a record has the latter.
 """
 
 from weighbridge.memory.plan import plan
-from weighbridge.memory.records import MemoryPlan, TensorSpan
+from weighbridge.memory.records import IN_PLACE, POLICIES, MemoryPlan, TensorSpan
 
-__all__ = ["MemoryPlan", "TensorSpan", "plan"]
+__all__ = ["IN_PLACE", "POLICIES", "MemoryPlan", "TensorSpan", "plan"]

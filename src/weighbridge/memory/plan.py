@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from weighbridge.graph import Graph, Role, Tensor
 from weighbridge.memory.eager import EAGER, WORKSPACE, eager_peak
@@ -15,6 +15,11 @@ from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 
 __all__ = ["plan"]
+
+_NO_BLOCKS: Final = "the source does not say which modules are blocks"
+_REPEATED: Final = "a block runs several times in a row, and where one call ends is not known"
+_NO_LAYERS: Final = "there is no convolution and no linear layer"
+_NO_RECORD: Final = "there is no record of a run in PyTorch"
 
 
 class _Peak(NamedTuple):
@@ -35,7 +40,8 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
     """
     spans = lifetimes(deployed, operators)
     profiles = dict(profiles_by_policy(deployed, spans, operators))
-    peaks = dict(_peaks(profiles, spans))
+    layers = [place for place, node in enumerate(spans.nodes) if is_layer(node, spans)]
+    peaks = dict(_peaks(profiles, spans, layers))
     unknown = list(dict.fromkeys(_unknown(spans, operators)))
     notes = tuple(f"the size of {name} is unknown, so memory figures that need it are missing" for name in unknown)
     return _with_eager(
@@ -53,6 +59,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
             variable_bytes=known_total(tensor.bytes for tensor in _variables(deployed)),
             persistent_bytes=None,
             exact=not unknown,
+            inapplicable=dict(_inapplicable(deployed, profiles, has_layers=bool(layers))),
             notes=notes,
         ),
     )
@@ -60,7 +67,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
 
 def _with_eager(graph: Graph, spans: Lifetimes, made: MemoryPlan) -> MemoryPlan:
     if not graph.allocations:
-        return made
+        return made._replace(inapplicable={**made.inapplicable, EAGER: _NO_RECORD})
     found = eager_peak(graph.allocations, [node.name for node in spans.nodes])
     return made._replace(
         peak_bytes={**made.peak_bytes, EAGER: found.bytes},
@@ -75,15 +82,32 @@ def _variables(graph: Graph) -> list[Tensor]:
     return [tensor for tensor in graph.tensors.values() if tensor.role is Role.STATE]
 
 
-def _peaks(profiles: Mapping[str, Profiles | None], spans: Lifetimes) -> Iterator[tuple[str, _Peak]]:
+def _peaks(
+    profiles: Mapping[str, Profiles | None], spans: Lifetimes, layers: Sequence[int]
+) -> Iterator[tuple[str, _Peak]]:
     """Of every profile, and of ``held`` at convolutions and linear layers alone, where there are any."""
-    everywhere = range(len(spans.nodes))
-    layers = [place for place, node in enumerate(spans.nodes) if is_layer(node, spans)]
     for policy, profile in profiles.items():
-        yield policy, _peak(profile, everywhere, spans)
+        yield policy, _peak(profile, range(len(spans.nodes)), spans)
         if policy.startswith("held"):
-            at_layers = _peak(profile if layers else None, layers, spans)
-            yield policy.replace("held", "held_contractions"), at_layers
+            yield _at_layers(policy), _peak(profile if layers else None, layers, spans)
+
+
+def _inapplicable(
+    graph: Graph, profiles: Mapping[str, Profiles | None], *, has_layers: bool
+) -> Iterator[tuple[str, str]]:
+    """The forms of ``held`` that there are no figures for, and why."""
+    reason = _NO_BLOCKS if graph.blocks is None else _REPEATED
+    for policy, profile in profiles.items():
+        if profile is None:
+            yield policy, reason
+            yield _at_layers(policy), reason
+        elif policy.startswith("held") and not has_layers:
+            yield _at_layers(policy), _NO_LAYERS
+
+
+def _at_layers(policy: str) -> str:
+    """The name of a form of ``held`` that is looked at in convolutions and linear layers only."""
+    return policy.replace("held", "held_contractions")
 
 
 def _peak(profiles: Profiles | None, places: Sequence[int], spans: Lifetimes) -> _Peak:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from weighbridge.graph import BRANCH, Body, Graph, Node
 from weighbridge.memory.held import held_storages
 from weighbridge.memory.in_place import Saving, most, savings
 from weighbridge.memory.lifetimes import Lifetimes, Storage, lifetimes
+from weighbridge.memory.records import IN_PLACE
 from weighbridge.operators.record import Op, known_total
 
 __all__ = ["Profiles", "Size", "largest", "profiles_by_policy"]
 
 Size = int | None
 Sizer = Callable[[Storage], Size]
-
-_IN_PLACE: Final = "_in_place"
 
 
 class Profiles(NamedTuple):
@@ -61,7 +60,7 @@ def profiles_by_policy(
 ) -> Iterator[tuple[str, Profiles | None]]:
     """The profiles under ``pair``, ``live`` and ``held``, then the same in place; None where the policy does not apply."""
     sizes, held = _Sizes.of(graph, spans, operators), held_storages(graph, spans)
-    for ending, in_place in (("", False), (_IN_PLACE, True)):
+    for ending, in_place in (("", False), (IN_PLACE, True)):
         rule = _Rule(operators, in_place)
         yield f"pair{ending}", _pair(sizes, rule)
         yield f"live{ending}", _live(sizes, rule)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-__all__ = ["MemoryPlan", "TensorSpan"]
+__all__ = ["IN_PLACE", "POLICIES", "MemoryPlan", "TensorSpan"]
+
+IN_PLACE: Final = "_in_place"
+"""Ends the name of a policy under which results are written over operands that die."""
+
+_PLAIN: Final = ("pair", "live", "held", "held_contractions")
+
+POLICIES: Final = (*_PLAIN, *(f"{policy}{IN_PLACE}" for policy in _PLAIN), "eager")
+"""The policies that a plan has a peak for, or says why not."""
 
 
 class TensorSpan(NamedTuple):
@@ -25,12 +34,17 @@ class TensorSpan(NamedTuple):
 class MemoryPlan(NamedTuple):
     """Peaks by policy, in bytes and in elements, and the profile over the nodes that run (aligned with ``NetworkFacts.nodes``).
 
-    ``peak_node`` is the first node at which the peak in bytes is reached; None without nodes or without a peak.  A policy
-    that does not apply (``held`` where the blocks of the model are not known, ``held_contractions`` without such layers) has
-    None; ``held`` then has no profile, and ``held_contractions``, whose profile is that of ``held``, never has one.  The policy
-    ``eager`` is there where a framework ran the model; it knows no elements, its node is one of the graph as written, and its
-    profile, which is missing where the nodes run in another order than the calls, has what was held from a node to the next.  A figure
-    that depends on a tensor of unknown size is None, ``exact`` is then false and ``notes`` names the tensor.
+    ``peak_node`` is the first node at which the peak in bytes is reached; None without nodes or without a peak.
+    ``peak_elements`` has a worst moment of its own where element types differ in size.  ``profile`` has the bytes alive at each
+    node.  ``held_contractions``, in place or not, has none of its own: it is the profile of ``held``, of which the largest at
+    convolutions and linear layers is taken.
+    A policy that does not apply has the reason in ``inapplicable``, no profile, and None for its peak: ``held`` where the blocks
+    of the model are not known, ``held_contractions`` also without such layers, ``eager`` where no framework ran the model.
+    ``eager`` knows no elements, its node is one of the graph as written, and its profile, which is missing where the nodes run
+    in another order than the calls, has what was held from a node to the next.
+    ``tensors`` are all storages with the first and the last node at which each is alive: the profile of ``live`` at a node is
+    the sum of those that are alive at it, unless bodies of control flow need more.
+    A figure that depends on a tensor of unknown size is None, ``exact`` is then false and ``notes`` names the tensor.
     ``variable_bytes`` are tensors that survive from one inference to the next (role ``state``): beside the peaks, not in
     them.  ``persistent_bytes`` are a runtime's own structures: None where no runtime is modelled.  ``training`` is None
     unless a training plan was asked for.
@@ -45,4 +59,5 @@ class MemoryPlan(NamedTuple):
     persistent_bytes: int | None
     exact: bool
     training: Mapping[str, int | None] | None = None
+    inapplicable: Mapping[str, str] = MappingProxyType({})
     notes: tuple[str, ...] = ()

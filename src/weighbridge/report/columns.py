@@ -14,7 +14,6 @@ _GAP = "  "
 _INDENT = 2
 _NAME = 20
 _WIDEST_OPERATOR = 20
-_ALIVE = "alive: bytes by the policy live while the layer runs; of a module, the most"
 
 
 class _Layout(NamedTuple):
@@ -64,7 +63,8 @@ def tree_lines(page: Page, width: int, unicode: bool) -> Iterator[Line]:
         columns, lambda column: Span(("─" if unicode else "-") * abs(column.width) if column.title else "", Style.QUIET)
     )
     yield _line(columns, lambda column: column.cell(page.total))
-    notes = [_ALIVE] if any(column.title == "alive" for column in columns) else []
+    alive = f"alive: bytes by the policy {page.policy} while the layer runs; of a module, the most"
+    notes = [alive] if any(column.title == "alive" for column in columns) else []
     for note in (*notes, page.rows_note):
         if note:
             yield from wrap(note, width, Style.QUIET)

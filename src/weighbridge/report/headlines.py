@@ -11,30 +11,7 @@ from weighbridge.report.page import Headline, Quantity
 from weighbridge.report.record import Report
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
 
-__all__ = ["POLICIES", "headlines", "lower_bound", "missing"]
-
-POLICIES = {
-    "pair": "a node's own inputs and outputs",
-    "live": "everything still to be read; residuals count, a shared input once",
-    "held": "live, and the input of each enclosing block until the block is done",
-    "held_contractions": "held, looked at in convolutions and linear layers only",
-    "pair_in_place": "pair, elementwise and depthwise results over an operand that dies",
-    "live_in_place": "live, elementwise and depthwise results over an operand that dies",
-    "held_in_place": "held, elementwise and depthwise results over an operand that dies",
-    "held_contractions_in_place": "held in place, looked at in convolutions and linear layers only",
-    "eager": "what PyTorch holds as the model is written; arguments until their call returns, auxiliary outputs too",
-}
-"""What is alive while a node runs, by memory policy."""
-
-_SHOWN_BESIDE = {
-    "held": ("live",),
-    "held_contractions": ("live", "held"),
-    "pair_in_place": ("pair",),
-    "live_in_place": ("live",),
-    "held_in_place": ("held", "live_in_place"),
-    "held_contractions_in_place": ("held_contractions", "held_in_place"),
-}
-"""The policies that have a line only where their peak differs from these; the JSON has them all."""
+__all__ = ["headlines", "lower_bound", "missing"]
 
 _STORED = "everything a device has to store: parameters, buffers and constants"
 _NO_VALUES = ("textbook", "toml", "graph")
@@ -62,12 +39,11 @@ def _not_counted(uncounted: Iterable[Uncounted]) -> str:
 
 
 def headlines(report: Report) -> tuple[Headline, ...]:
-    """Size, computation, activations, the peaks by memory policy that differ, figures by other conventions."""
+    """Size, computation, activations, figures by other conventions."""
     return (
         *_sizes(report),
         *_computation(report),
         *_activations(report.facts),
-        *_peaks(report),
         *_by_conventions(report.facts),
     )
 
@@ -136,21 +112,6 @@ def _activations(facts: NetworkFacts) -> Iterator[Headline]:
         return
     size = "" if total_bytes is None else f"{exact(total_bytes)} B: "
     yield _count("activations", total, f"{size}{convention}")
-
-
-def _peaks(report: Report) -> Iterator[Headline]:
-    memory = report.memory
-    for policy, value in memory.peak_bytes.items():
-        if policy in _SHOWN_BESIDE and value in (None, *map(memory.peak_bytes.get, _SHOWN_BESIDE[policy])):
-            continue
-        elements, node = memory.peak_elements.get(policy), memory.peak_node.get(policy)
-        at = f"at {printable(node, 60)}" if node else ""
-        values = f"{exact(elements)} values" if elements is not None else ""
-        where = " ".join(part for part in (values, at) if part)
-        rule = POLICIES.get(policy, "")
-        yield _bytes(
-            f"peak, {policy.replace('_', ' ')}", value, "; alive: ".join(part for part in (where, rule) if part)
-        )
 
 
 def _by_conventions(facts: NetworkFacts) -> Iterator[Headline]:

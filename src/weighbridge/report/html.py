@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from weighbridge.report.page import Page, Quantity, Row, Verdict
+from weighbridge.report.page import Page, Peaks, Quantity, Row, Verdict
 
 __all__ = ["render"]
 
@@ -28,10 +28,12 @@ def _parts(page: Page) -> Iterator[str]:
     for item in page.headlines:
         yield f"<tr><th style='{_TEXT}'>{escape(item.label)}</th><td style='{_NUMBER}'>{escape(item.value.full)}</td>"
         yield f"<td style='{_NUMBER}'>{escape(item.value.short)}</td><td style='{_SENTENCE}'>{escape(item.convention)}</td></tr>"
-    yield "</table><table style='border-collapse:collapse;margin-top:1em'><tr>"
+    yield "</table>"
+    yield from _peaks(page.peaks)
+    yield "<table style='border-collapse:collapse;margin-top:1em'><tr>"
     yield from (
         f"<th style='{_TEXT}'>{name}</th>"
-        for name in ("layer", "output", page.parameters_title, "MACs", "alive (live)")
+        for name in ("layer", "output", page.parameters_title, "MACs", f"alive ({escape(page.policy)})")
     )
     yield "</tr>"
     for row in (*page.rows, page.total):
@@ -47,6 +49,25 @@ def _parts(page: Page) -> Iterator[str]:
     )
     yield from (f"<p>{escape(note)}</p>" for note in page.notes)
     yield "</div>"
+
+
+def _peaks(peaks: Peaks) -> Iterator[str]:
+    yield "<table style='border-collapse:collapse;margin-top:1em'><tr>"
+    yield from (
+        f"<th style='{style}'>{name}</th>"
+        for name, style in (
+            *(("peak memory", _TEXT), ("bytes", _NUMBER), ("binary", _NUMBER), ("values", _NUMBER), ("set at", _TEXT)),
+        )
+    )
+    yield "</tr>"
+    for row in peaks.rows:
+        yield f"<tr><td style='{_TEXT}'>{escape(row.policies)}</td>"
+        yield from (f"<td style='{_NUMBER}'>{escape(number)}</td>" for number in (row.bytes, row.binary, row.values))
+        yield f"<td style='{_TEXT}'>{escape(row.node)}</td></tr>"
+    yield "</table>"
+    yield from (f"<p style='opacity:.75'>{escape(sentence)}</p>" for sentence in peaks.left_out)
+    lines = [f"<b>{escape(topic)}</b> {escape(sentence)}" for topic, sentence in peaks.assumptions]
+    yield f"<p style='opacity:.75'>alive while a node runs, and assumed:<br>{'<br>'.join(lines)}</p>"
 
 
 def _row(row: Row) -> Iterator[str]:

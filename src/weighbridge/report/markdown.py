@@ -24,6 +24,11 @@ def _blocks(page: Page) -> Iterator[str]:
     yield from (f"**{_text(verdict.brief)}**\n" for verdict in page.verdicts)
     figures = [(item.label, item.value.full, item.value.short, item.convention) for item in page.headlines]
     yield from _table(("", "figure", "short", "convention"), "lrrl", figures)
+    yield "\n## Peak memory\n"
+    yield from _table(("policy", "bytes", "binary", "values", "set at"), "lrrrl", page.peaks.rows)
+    yield from (f"\n{_text(sentence)}" for sentence in page.peaks.left_out)
+    yield "\nAlive while a node runs, and assumed:\n"
+    yield from (f"- {_text(topic)}: {_text(sentence)}" for topic, sentence in page.peaks.assumptions)
     yield "\n## Layers\n"
     yield from _table(_columns(page), "lllrrrrr", [_cells(row) for row in (*page.rows, page.total)])
     if page.rows_note:
@@ -41,7 +46,7 @@ def _blocks(page: Page) -> Iterator[str]:
 
 
 def _columns(page: Page) -> tuple[str, ...]:
-    return ("layer", "operator", "output", page.parameters_title, "share", "MACs", "share", "alive (live)")
+    return ("layer", "operator", "output", page.parameters_title, "share", "MACs", "share", f"alive ({page.policy})")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -63,7 +68,7 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
 
 
 def _table(columns: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(columns)} |"
+    yield f"| {' | '.join(map(_text, columns))} |"
     yield f"|{'|'.join('---:' if side == 'r' else '---' for side in alignment)}|"
     yield from (f"| {' | '.join(_text(cell) for cell in row)} |" for row in rows)
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Fault", "Headline", "Page", "Profile", "Quantity", "RegionLine", "Row", "Table", "Verdict", "percent"]
+__all__ = [
+    "Fault",
+    "Headline",
+    "Page",
+    "Peak",
+    "Peaks",
+    "Profile",
+    "Quantity",
+    "RegionLine",
+    "Row",
+    "Table",
+    "Verdict",
+    "percent",
+]
 
 
 class Quantity(NamedTuple):
@@ -34,6 +47,24 @@ class Headline(NamedTuple):
     value: Quantity
     convention: str
     is_exact: bool = True
+
+
+class Peak(NamedTuple):
+    """A peak of memory, and the policies that all have it: in bytes, in powers of 1024, in values; ``node`` sets the bytes."""
+
+    policies: str
+    bytes: str
+    binary: str
+    values: str
+    node: str
+
+
+class Peaks(NamedTuple):
+    """Peak memory by policy; what has no figure, and why; (topic, sentence) of what is called alive and what is assumed."""
+
+    rows: tuple[Peak, ...]
+    left_out: tuple[str, ...]
+    assumptions: tuple[tuple[str, str], ...]
 
 
 class Row(NamedTuple):
@@ -107,12 +138,14 @@ class Table(NamedTuple):
 
 class Page(NamedTuple):
     """What a report shows.  ``rows_note`` says what the tree leaves out, "" if nothing; ``parameters_title``
-    which parameters its column counts.
+    which parameters its column counts, ``policy`` which memory policy ``alive`` and ``profile`` follow.
     """
 
     title: str
     subtitle: str
     headlines: tuple[Headline, ...]
+    peaks: Peaks
+    policy: str
     parameters_title: str
     rows: tuple[Row, ...]
     total: Row

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from weighbridge.report.columns import tree_lines
 from weighbridge.report.page import Headline, Page, RegionLine, Verdict
+from weighbridge.report.peak_lines import peak_lines
 from weighbridge.report.spans import Line, Style, bar, cells, clip, in_ascii, level, pad, wrap
 
 __all__ = ["Look", "render", "text"]
@@ -52,6 +53,8 @@ def _lines(page: Page, look: Look) -> Iterator[Line]:
         yield from wrap(verdict.brief, look.measure, _COLOURS.get(verdict.verdict, Style.WARNING), hanging=2)
     yield Line()
     yield from _headlines(page, look)
+    yield Line()
+    yield from peak_lines(page.peaks, look.measure)
     yield Line()
     yield from tree_lines(page, look.measure, look.unicode)
     if page.profile:

@@ -8,15 +8,13 @@ from weighbridge.counts import Uncounted
 from weighbridge.errors import printable
 from weighbridge.report.headlines import headlines, lower_bound
 from weighbridge.report.page import Fault, Page, Profile, Quantity, Row, Table
+from weighbridge.report.peaks import LIVE, peaks
 from weighbridge.report.record import Report
 from weighbridge.report.tree import Sums, Visible, visible_entries
 from weighbridge.report.verdicts import verdicts
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
 
-__all__ = ["LIVE", "node_table", "page"]
-
-LIVE = "live"
-"""The memory policy whose profile stands beside the nodes."""
+__all__ = ["node_table", "page"]
 
 _ROWS = 40
 _STRETCHES = 48
@@ -25,29 +23,42 @@ _NOTES = 20
 _NOTHING = Quantity("", "")
 
 
-def page(report: Report, *, depth: int | None = None, all_rows: bool = False) -> Page:
-    """The page of ``report``: at most 40 rows of the module tree, opened ``depth`` levels deep, or all of them."""
-    profile = report.memory.profile.get(LIVE, ())
-    peak_node = report.memory.peak_node.get(LIVE)
-    peak = next((index for index, node in enumerate(report.nodes) if node.name == peak_node), None)
+def page(report: Report, *, depth: int | None = None, all_rows: bool = False, policy: str = LIVE) -> Page:
+    """The page of ``report``: at most 40 rows of the module tree, opened ``depth`` levels deep, or all of them.
+
+    ``policy`` is the memory policy whose running profile stands beside the nodes.
+    """
+    profile = report.memory.profile.get(policy, ())
+    peak = _place_of_peak(report, policy, profile)
     rows = None if all_rows else _ROWS
     shown, total = visible_entries(report.nodes, profile, peak, depth=depth, rows=rows)
     return Page(
         title=_title(report),
         subtitle=_subtitle(report),
         headlines=headlines(report),
+        peaks=peaks(report.memory),
+        policy=printable(policy),
         parameters_title="parameters"
         if report.facts.deployed_parameters == report.facts.parameters
         else "deployed params",
-        rows=tuple(_row(visible, report) for visible in shown),
-        total=_total(report),
+        rows=tuple(_row(visible, report, policy) for visible in shown),
+        total=_total(report, policy),
         rows_note=_rows_note(report, len(shown), total),
-        profile=_profile(report, profile, peak),
+        profile=_profile(report, policy, profile, peak),
         verdicts=verdicts(report),
         uncounted=_faults(report.facts.uncounted),
         notes=_notes((report.network.capture, *report.notes) if report.network.capture else report.notes),
         tool=printable(report.tool),
     )
+
+
+def _place_of_peak(report: Report, policy: str, profile: Sequence[int | None]) -> int | None:
+    """The node that sets the peak; of a peak that is set at a node which deployment took away, the one that ran then."""
+    name, top = report.memory.peak_node.get(policy), report.memory.peak_bytes.get(policy)
+    if name is None or top is None:
+        return None
+    place = next((index for index, node in enumerate(report.nodes) if node.name == name), None)
+    return profile.index(top) if place is None and top in profile else place
 
 
 def _rows_note(report: Report, shown: int, total: int) -> str:
@@ -86,7 +97,7 @@ def _shape(shape: Sequence[int] | None) -> str:
     return "x".join(str(size) for size in shape) or "scalar"
 
 
-def _row(visible: Visible, report: Report) -> Row:
+def _row(visible: Visible, report: Report, policy: str) -> Row:
     entry, facts = visible.entry, visible.entry.facts
     output = _shape(facts.output) if facts else ""
     if facts is None and not visible.is_expanded:
@@ -102,7 +113,7 @@ def _row(visible: Visible, report: Report) -> Row:
         output=output,
         parameters=_counted(entry.sums.parameters, report.facts.deployed_parameters, entry.sums.parameters_exact),
         macs=_counted(entry.sums.macs, report.facts.macs, entry.sums.macs_exact),
-        alive=_alive(entry.sums, report),
+        alive=_alive(entry.sums, report.memory.peak_bytes.get(policy)),
         is_peak=entry.sums.has_peak,
     )
 
@@ -114,15 +125,14 @@ def _counted(value: int, whole: int, is_exact: bool) -> Quantity:
     return Quantity(lower_bound(exact(value), is_exact), lower_bound(short(value), is_exact), share)
 
 
-def _alive(sums: Sums, report: Report) -> Quantity:
+def _alive(sums: Sums, peak: int | None) -> Quantity:
     if sums.alive is None:
         return Quantity("?", "?")
-    peak = report.memory.peak_bytes.get(LIVE)
     return Quantity(f"{exact(sums.alive)} B", decimal_bytes(sums.alive), sums.alive / peak if peak else None)
 
 
-def _total(report: Report) -> Row:
-    facts, peak = report.facts, report.memory.peak_bytes.get(LIVE)
+def _total(report: Report, policy: str) -> Row:
+    facts, peak = report.facts, report.memory.peak_bytes.get(policy)
     macs = Quantity(lower_bound(exact(facts.macs), facts.exact), lower_bound(short(facts.macs), facts.exact))
     held = facts.deployed_parameters
     parameters = Quantity(lower_bound(exact(held), facts.exact), lower_bound(short(held), facts.exact))
@@ -130,8 +140,8 @@ def _total(report: Report) -> Row:
     return Row(0, "total", "total", "", "", parameters, macs, alive, is_peak=False)
 
 
-def _profile(report: Report, profile: Sequence[int | None], peak: int | None) -> Profile | None:
-    top = report.memory.peak_bytes.get(LIVE)
+def _profile(report: Report, policy: str, profile: Sequence[int | None], peak: int | None) -> Profile | None:
+    top, name = report.memory.peak_bytes.get(policy), report.memory.peak_node.get(policy)
     if not top or peak is None or len(profile) < 2:
         return None
     stretch = -(-len(profile) // _STRETCHES)
@@ -139,10 +149,11 @@ def _profile(report: Report, profile: Sequence[int | None], peak: int | None) ->
     for start in range(0, len(profile), stretch):
         known = [size for size in profile[start : start + stretch] if size is not None]
         levels.append(max(known) / top if known else None)
-    node = printable(report.nodes[peak].name, 60)
+    node = printable(name or "", 60)
     size = decimal_bytes(top) if top < 1000 else f"{decimal_bytes(top)} ({binary_bytes(top)})"
-    summary = f"{size} at {node}, node {peak + 1:,} of {len(profile):,}"
-    return Profile("memory over the run (live)", tuple(levels), summary)
+    at = "node" if name == report.nodes[peak].name else "a node of the graph as written, in the time of node"
+    summary = f"{size} at {node}, {at} {peak + 1:,} of {len(profile):,}"
+    return Profile(f"memory over the run ({printable(policy)})", tuple(levels), summary)
 
 
 def _faults(uncounted: Sequence[Uncounted]) -> tuple[Fault, ...]:
@@ -187,9 +198,9 @@ _COLUMNS = (
 )
 
 
-def node_table(report: Report) -> Table:
-    """Every node that runs: raw values under the names of the JSON, with its shares and the bytes alive while it runs (``live``)."""
-    facts, profile = report.facts, report.memory.profile.get(LIVE, ())
+def node_table(report: Report, *, policy: str = LIVE) -> Table:
+    """Every node that runs: raw values under the names of the JSON, with its shares and the bytes alive under ``policy``."""
+    facts, profile = report.facts, report.memory.profile.get(policy, ())
     rows = []
     for index, node in enumerate(report.nodes):
         others = None if node.work is None else sum(node.work) - node.work.macs
