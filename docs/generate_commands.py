@@ -47,8 +47,8 @@ A reader that goes away and Ctrl-C give 141 and 130, as shells report them.
 
 `--csv` writes a row for every node that runs, under the names of the [JSON](json.md); an empty cell is unknown. It adds the
 shares of parameters and MACs (0 to 1), `other_operations` (everything computed beside the MACs) and `alive_bytes` (the memory
-alive while the node runs, policy `live`). A text that a spreadsheet would take for a formula, because it begins with `=`, `+`,
-`-` or `@`, has a `'` in front.
+alive while the node runs, by the policy `live` or that of `--policy`). A text that a spreadsheet would take for a formula, because
+it begins with `=`, `+`, `-` or `@`, has a `'` in front.
 
 ## Environment
 
