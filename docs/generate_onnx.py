@@ -81,6 +81,9 @@ it reaches, directly or through nodes that depend on no input:
   scalars there are parts of a formula;
 - anything else is a *constant*. An initialiser that nothing reads is one too, and a note names it.
 
+Numbers and tables that an operator holds in attributes (the coefficients, support vectors and trees of `ai.onnx.ml`) are
+stored too, under the name of the node and the attribute, and the same rules say what they are for.
+
 A matrix product with a stored matrix on the right is a `linear` layer, and rows looked up in a stored table are an
 `embedding`; otherwise they are `matmul` and `gather`.
 

@@ -72,15 +72,15 @@ class Builder:
         *,
         name: str = "",
         outputs: Sequence[str] = (),
-        declared: Sequence[TensorType | None] = (),
+        declared: Sequence[TensorType | DType | None] = (),
         scope: str = "",
         origin: str = "",
     ) -> tuple[str, ...]:
         """Add one call of an operator and return the ids of its outputs.
 
         ``operands`` are (operand name, tensor id) pairs.  ``outputs`` are the ids to use, "" for one that is not kept;
-        by default the node's name, numbered from the second on.  ``declared`` are types known from elsewhere, used
-        only where the rule cannot tell: an operand of unknown shape, or a shape that depends on values.
+        by default the node's name, numbered from the second on.  ``declared`` are types known from elsewhere, or element
+        types alone, used only where the rule cannot tell: an operand of unknown shape, or a shape that depends on values.
         """
         op = self.operators.get(operator)
         if op is None:

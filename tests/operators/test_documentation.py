@@ -27,6 +27,7 @@ FREE = {
     *("sequence_construct", "sequence_empty", "sequence_at", "sequence_insert", "sequence_erase", "sequence_length"),
     *("split_to_sequence", "concat_from_sequence", "optional", "optional_get_element", "optional_has_element"),
     *("string_normalizer", "string_concat", "string_split", "regex_full_match"),
+    *("feature_vector", "dictionary_vector", "map_values", "zip_map"),
 }
 
 

@@ -13,10 +13,11 @@ from itertools import chain
 from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
+from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
-__all__ = ["As", "Foreign", "Rule", "Services", "Step", "asked_step", "bind", "translate", "whole_numbers"]
+__all__ = ["As", "Foreign", "Held", "Rule", "Services", "Step", "asked_step", "bind", "translate", "whole_numbers"]
 
 
 class Services(Protocol):
@@ -120,17 +121,32 @@ class Foreign:
         return f"{self.name}.{suffix}"
 
 
+class Held(NamedTuple):
+    """An operand that a call holds in an attribute of its own, such as the coefficients of a linear regressor.
+
+    ``name`` tells it apart from the others of the call.  ``source`` is the attribute as the file has it, a tuple or a
+    message: a call inside a function that runs several times holds it once.
+    """
+
+    operand: str
+    name: str
+    kind: TensorType
+    source: Any
+
+
 class Step(NamedTuple):
     """One call of our operator: operands as (name, tensor id), results by id ("" for one that nobody reads).
 
-    ``declared`` are types that the rule of the front end knows although ours may not (an operand of unknown shape).
+    ``declared`` are types, or element types alone, that the rule of the front end knows although ours may not (an operand
+    of unknown shape), ``held`` further operands, which stand in attributes of the call and become stored tensors.
     """
 
     operator: str
     operands: Sequence[tuple[str, str]]
     attributes: Mapping[str, Attribute]
     outputs: Sequence[str]
-    declared: Sequence[TensorType | None] = ()
+    declared: Sequence[TensorType | DType | None] = ()
+    held: Sequence[Held] = ()
 
 
 class As(NamedTuple):

@@ -85,10 +85,10 @@ class Attributes:
         return attributes
 
 
-def check_kinds(operator: str, attributes: Mapping[str, Any]) -> None:
-    """Raises ``BadModel`` for an attribute of ONNX's own operators that holds something else than its name says."""
+def check_kinds(operator: str, attributes: Mapping[str, Any], kinds: Mapping[str, str] = KINDS) -> None:
+    """Raises ``BadModel`` for an attribute that holds something else than its name says, in ONNX's own domain or another."""
     for name, value in attributes.items():
-        wanted, found = KINDS.get(name), _kind(value)
+        wanted, found = kinds.get(name), _kind(value)
         if name == "value":
             wanted = "a tensor" if operator.startswith("Constant") else "a number"
         if wanted is None or wanted == found or (wanted, found) in _ALSO:

@@ -13,7 +13,7 @@ from typing import Any
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends import onnx_control
-from weighbridge.frontends.foreign import Foreign, Step, translate
+from weighbridge.frontends.foreign import Foreign, Held, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
 from weighbridge.frontends.onnx_expansion import Expansion, functions_of, key_of
@@ -92,7 +92,13 @@ class Capture:
         self.values.set(self.place(scope, name, kind, origin, held, array.values), array)
 
     def place(self, scope: Scope, name: str, kind: TensorType, origin: str, held: Any = None, values: Any = ()) -> str:
-        """Bind ``name`` to a stored tensor of a type; returns its id.
+        """Bind ``name`` to a stored tensor of a type, as ``_storage`` has it; returns its id."""
+        stored = self._storage(scope, name, kind, origin, held, values)
+        scope.bind(name, stored, origin)
+        return stored
+
+    def _storage(self, scope: Scope, name: str, kind: TensorType, origin: str, held: Any, values: Any) -> str:
+        """A stored tensor of a type; returns its id.
 
         ``held`` is the message of the file that it stands in, ``values`` what the caller of a function put there: where
         a function is called again, the file still holds it once, and it is the same storage.
@@ -105,7 +111,6 @@ class Capture:
                 # The message is kept, too: only while it lives does nothing else have its identity.
                 self._storages[key] = held, self.names.fresh(name)
             stored = self._storages[key][1]
-        scope.bind(name, stored, origin)
         if stored not in scope.frame.builder.tensors:
             # The role is decided by what reads it, once everything is there (onnx_roles).
             scope.frame.builder.stored(stored, kind.shape, kind.dtype, Role.CONSTANT)
@@ -213,12 +218,14 @@ class Capture:
         is_last = step.outputs is call.outputs or call.outputs[:1] == tuple(step.outputs[:1])
         name = call.name if is_last else self.names.fresh(f"{call.name}.{step.operator}")
         declared = step.declared or (self.declared(scope, record) if is_last else ())
-        outputs = step.outputs
+        outputs, operands = step.outputs, step.operands
         if "" in outputs:
             outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(outputs)]
+        if step.held:
+            operands = [*operands, *((one.operand, self._held(scope, call, record, one)) for one in step.held)]
         made = builder.add(
             step.operator,
-            step.operands,
+            operands,
             step.attributes,
             name=name,
             outputs=outputs,
@@ -226,7 +233,7 @@ class Capture:
             scope=self.module(scope, record),
             origin=origin_of(record),
         )
-        for _, tensor in step.operands:
+        for _, tensor in operands:
             if tensor not in self.static:
                 break
         else:
@@ -234,6 +241,12 @@ class Capture:
                 self.static.update(made)
         if is_last:
             self.check(scope, record, made)
+
+    def _held(self, scope: Scope, call: Foreign, record: Record, one: Held) -> str:
+        """What a call holds in an attribute, as a stored tensor: numbers of its own, or a tensor of the file."""
+        is_message = not isinstance(one.source, tuple)
+        held, values = (one.source, one.kind) if is_message else (record.proto, (one.kind, one.name, one.source))
+        return self._storage(scope, f"{call.name}.{one.name}", one.kind, origin_of(record), held, values)
 
     def unknown(self, scope: Scope, call: Foreign, record: Record) -> None:
         """Keep a node that no rule describes, with the types that the file declares for its results.

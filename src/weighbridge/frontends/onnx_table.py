@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_table_layers import LAYER_RULES
+from weighbridge.frontends.onnx_table_ml import ML_RULES
 from weighbridge.frontends.onnx_table_shapes import SHAPE_RULES
 from weighbridge.frontends.onnx_tensors import dtype_of
 from weighbridge.graph import Attribute
@@ -203,4 +204,5 @@ _SEQUENCE_RULES: Final[dict[str, Rule]] = {
 
 RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
     "": {**LAYER_RULES, **SHAPE_RULES, **_ELEMENTWISE_RULES, **_SEQUENCE_RULES},
+    "ai.onnx.ml": ML_RULES,
 }

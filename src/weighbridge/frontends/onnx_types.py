@@ -18,7 +18,8 @@ OPAQUE = DTYPES["opaque"]
 class Declared(NamedTuple):
     """A type as the file states it: a dimension is a size, a symbol, or None; no dimensions at all where none are stated.
 
-    ``is_tensor`` is false for sequences, maps and sparse tensors, which the graph carries without a shape.
+    ``is_tensor`` is false for sequences, maps and sparse tensors, which the graph carries without a shape; ``dtype`` is
+    that of the values of a map, and opaque for the others.
     """
 
     dtype: DType
@@ -58,6 +59,8 @@ def declared_type(proto: Any, where: str) -> Declared:
     while kind == "optional_type":
         proto = proto.optional_type.elem_type
         kind = proto.WhichOneof("value")
+    if kind == "map_type":
+        return Declared(declared_type(proto.map_type.value_type, where).dtype, None, False)
     if kind != "tensor_type":
         return Declared(OPAQUE, None, False)
     tensor = proto.tensor_type

@@ -11,7 +11,8 @@ Work is stated for each element and for each group that is normalised together (
 - RMS norm: an element 1 add, 2 mul, 1 mul for a scale; a row 2 div, 1 add, 1 special;
 - local response norm: an element 2 mul (square, alpha), size adds (the window is summed nominally, as if no edge cut it),
   1 add (bias), 1 special (power), 1 div;
-- Lp norm: an element 1 add and 1 div, and 1 mul (p = 2) or 1 compare (p = 1); a row 1 special where p = 2.
+- Lp norm: an element 1 add and 1 div, and 1 mul (p = 2) or 1 compare (p = 1); a row 1 special where p = 2; by the largest
+  absolute value an element 2 compare and 1 div.
 """
 
 from __future__ import annotations
@@ -201,15 +202,17 @@ def _local_response_work(call: Call) -> Work:
 
 
 def _lp_norm(call: Call) -> tuple[TensorType, ...]:
-    if call.integer("p") not in (1, 2):
-        raise GraphError(f"Lp normalisation has p 1 or 2, not {call['p']}")
+    if call["p"] not in (1, 2, "max"):
+        raise GraphError(f"Lp normalisation has p 1, 2 or max, not {call['p']}")
     axis_of(call.integer("axis"), len(call.x.shape))
-    return (call.x,)
+    return (TensorType(call.x.shape, dtype_of(call, call.x.dtype)),)
 
 
 def _lp_norm_work(call: Call) -> Work:
-    """1 add, 1 mul, 1 div an element, 1 special a row; for p = 1 1 add, 1 compare, 1 div an element."""
-    if call.integer("p") == 1:
+    """1 add, 1 mul, 1 div an element, 1 special a row; for p = 1 1 add, 1 compare, 1 div an element; for ``max`` 2 compare, 1 div."""
+    if call["p"] == "max":
+        return Work(compare=2, div=1).times(call.x.elements)
+    if call["p"] == 1:
         return Work(add=1, compare=1, div=1).times(call.x.elements)
     row = call.x.shape[call.integer("axis")]
     rows = call.x.elements // row if row else 0
@@ -301,7 +304,7 @@ NORMALISATION_OPERATORS: Final = (
         "x",
         _lp_norm,
         _lp_norm_work,
-        attributes={"axis": -1, "p": 2},
-        summary="divided by the L1 or L2 norm along an axis",
+        attributes={"axis": -1, "p": 2, "dtype": ""},
+        summary="divided by the L1 or L2 norm, or the largest absolute value, along an axis",
     ),
 )

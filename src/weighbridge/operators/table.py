@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from .attention import ATTENTION_OPERATORS
+from .classes import CLASS_OPERATORS
 from .convolution import CONVOLUTION_OPERATORS
 from .einsum import EINSUM_OPERATORS
 from .elementwise import ELEMENTWISE_OPERATORS
 from .embedding import EMBEDDING_OPERATORS
+from .features import FEATURE_OPERATORS
+from .forests import FOREST_OPERATORS
 from .gathering import GATHERING_OPERATORS
 from .generators import GENERATOR_OPERATORS
 from .geometry import GEOMETRY_OPERATORS
@@ -60,6 +63,9 @@ OPERATORS: Final[Mapping[str, Op]] = {
         SOLVING_OPERATORS,
         SEQUENCE_OPERATORS,
         LOSS_OPERATORS,
+        FEATURE_OPERATORS,
+        CLASS_OPERATORS,
+        FOREST_OPERATORS,
     )
     for op in family
 }
