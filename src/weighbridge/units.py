@@ -1,17 +1,19 @@
 """Numbers for people: exact with thousands, short with a prefix; decimal (MB) and binary (MiB) units never confused.
 
-Counts and bytes are done on ints, so a rounded number is the exact one rounded, whatever its size; times are rounded down.
+Counts and bytes are done on ints, so a rounded number is the exact one rounded, whatever its size; times are rounded down,
+energies and ratios to the nearest.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["binary_bytes", "decimal_bytes", "exact", "seconds", "short"]
+__all__ = ["binary_bytes", "decimal_bytes", "exact", "joules", "seconds", "short", "significant"]
 
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
 _SECONDS: Final = ("s", "ms", "µs", "ns", "ps")
+_JOULES: Final = ("J", "mJ", "µJ", "nJ", "pJ", "fJ")
 
 
 def exact(value: int) -> str:
@@ -49,6 +51,32 @@ def seconds(value: float) -> str:
         return f"{int(digits) * 10 ** (exponent - 3):,} s"
     whole = exponent + 3 * step + 1
     return f"{digits[:whole]}.{digits[whole:]} {_SECONDS[step]}"
+
+
+def joules(value: float) -> str:
+    """An energy, not negative, with five significant digits: ``39.608 mJ``."""
+    if not value:
+        return "0 J"
+    mantissa, _, power = f"{value:.4e}".partition("e")
+    digits, exponent = mantissa.replace(".", ""), int(power)
+    step = max(0, -(exponent // 3))
+    if step >= len(_JOULES) or exponent >= 12:
+        return f"{mantissa}e{power} J"
+    if exponent >= 4:
+        return f"{int(digits) * 10 ** (exponent - 4):,} J"
+    whole = exponent + 3 * step + 1
+    return f"{int(digits[:whole]):,}.{digits[whole:]} {_JOULES[step]}"
+
+
+def significant(value: float) -> str:
+    """A ratio or a rate, not negative, with four significant digits: ``5.926``, ``13,460``, ``0.01230``."""
+    if not value:
+        return "0"
+    mantissa, _, power = f"{value:.3e}".partition("e")
+    exponent = int(power)
+    if not -4 <= exponent < 15:
+        return f"{mantissa}e{power}"
+    return f"{float(f'{value:.3e}'):,.{max(0, 3 - exponent)}f}"
 
 
 def _scaled(value: int, base: int, prefixes: tuple[str, ...]) -> str:

@@ -278,10 +278,10 @@ def test_nothing_is_said_twice_and_no_zero_is_named() -> None:
 
 
 def test_the_brief_verdict_names_what_is_too_small() -> None:
-    (verdict,) = page(report(alexnet(), on=(on_device(needed=1000),))).verdicts
-    assert verdict.brief == "stm32f746: does not fit (sram 538.2%)"
-    (verdict,) = page(report(alexnet(), on=(on_device(needed=1000, peak=1000),))).verdicts
-    assert verdict.brief == "stm32f746: fits (flash 0.1%, sram 0.3%)"
+    (brief,) = page(report(alexnet(), on=(on_device(needed=1000),))).briefs
+    assert brief == ("stm32f746: does not fit (sram 538.2%)", "does not fit")
+    (brief,) = page(report(alexnet(), on=(on_device(needed=1000, peak=1000),))).briefs
+    assert brief == ("stm32f746: fits (flash 0.1%, sram 0.3%)", "fits")
 
 
 def test_a_memory_without_room_is_overfull_and_not_unknown() -> None:
@@ -289,7 +289,7 @@ def test_a_memory_without_room_is_overfull_and_not_unknown() -> None:
     flash = on.fit.regions[0]._replace(verdict="does not fit", available_bytes=0, short_bytes=1000, ratio=None)
     on = on._replace(fit=on.fit._replace(regions=(flash, on.fit.regions[1])))
     shown = page(report(alexnet(), on=(on,)))
-    assert shown.verdicts[0].brief == "stm32f746: does not fit (flash >100%, sram 538.2%)"
+    assert shown.briefs[0].sentence == "stm32f746: does not fit (flash >100%, sram 538.2%)"
     from weighbridge.report.terminal import Look, text
 
     (line,) = (line for line in text(shown, Look(80)).splitlines() if line.startswith("  flash"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weighbridge.devices.device import Device, Figure, Memory, Peak
+from weighbridge.devices.device import Device, EnergyTable, Figure, Memory, Peak, Picojoules
 from weighbridge.errors import printable
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
@@ -36,6 +36,10 @@ def _lines(device: Device, width: int) -> Iterator[Line]:
         yield from wrap("memory", width, Style.STRONG)
         for memory in device.memories:
             yield from _memory(memory, width)
+    if device.energy is not None:
+        yield Line()
+        yield from wrap(f"energy, {printable(device.energy.process, 2000)}", width, Style.STRONG, hanging=2)
+        yield from _energies(device.energy, width)
     notes = [*device.notes, *_notes(device)]
     if notes:
         yield Line()
@@ -65,7 +69,15 @@ def _memory(memory: Memory, width: int) -> Iterator[Line]:
         yield from _figure(text, memory.reserved_bytes, width)
 
 
-def _figure(text: str, figure: Figure, width: int) -> Iterator[Line]:
+def _energies(table: EnergyTable, width: int) -> Iterator[Line]:
+    for one in table.operations:
+        yield from _figure(f"{one.operation} {one.precision}: {one.energy_pj.value:g} pJ", one.energy_pj, width)
+    for access in table.accesses:
+        each = access.energy_pj_per_32_bit
+        yield from _figure(f"32 bits from {printable(access.level)}: {each.value:g} pJ", each, width)
+
+
+def _figure(text: str, figure: Figure | Picojoules, width: int) -> Iterator[Line]:
     yield from wrap(text, width, Style.FIGURE if figure.verified else Style.WARNING, indent=2, hanging=2)
     yield from wrap(f"source: {printable(figure.source, 2000)}", width, Style.PLAIN, indent=4, hanging=8)
     note = printable(figure.note, 2000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from weighbridge.report.grid import Grid
 from weighbridge.report.page import Page, Peaks, Quantity, Row, Verdict
 
 __all__ = ["render"]
@@ -23,7 +24,7 @@ def render(page: Page) -> str:
 def _parts(page: Page) -> Iterator[str]:
     yield '<div style="font-family:system-ui,sans-serif;font-size:13px;max-width:60em">'
     yield f"<p><b>{escape(page.title)}</b> <span style='opacity:.75'>{escape(page.subtitle)}</span></p>"
-    yield from (f"<p>{escape(verdict.brief)}</p>" for verdict in page.verdicts)
+    yield from (f"<p>{escape(brief.sentence)}</p>" for brief in page.briefs)
     yield "<table style='border-collapse:collapse'>"
     for item in page.headlines:
         yield f"<tr><th style='{_TEXT}'>{escape(item.label)}</th><td style='{_NUMBER}'>{escape(item.value.full)}</td>"
@@ -41,6 +42,9 @@ def _parts(page: Page) -> Iterator[str]:
     yield "</table>"
     if page.rows_note:
         yield f"<p style='opacity:.75'>{escape(page.rows_note)}</p>"
+    for grid in (page.devices, page.energy):
+        if grid is not None:
+            yield from _grid(grid)
     for verdict in page.verdicts:
         yield from _verdict(verdict)
     yield from (
@@ -93,3 +97,21 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     lines = [f"{region.name}: {region.sentence}" for region in verdict.regions]
     yield "<br>".join(escape(line) for line in (*lines, *verdict.times, verdict.conditions, *verdict.notes))
     yield "</p>"
+    for grid in verdict.grids:
+        yield from _grid(grid)
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    styles = [_NUMBER if column.is_number else _TEXT for column in grid.columns]
+    yield f"<table style='border-collapse:collapse;margin-top:1em'><caption style='{_TEXT}'>{escape(grid.title)}</caption><tr>"
+    yield from (
+        f"<th style='{style}'>{escape(column.title)}</th>" for style, column in zip(styles, grid.columns, strict=True)
+    )
+    yield "</tr>"
+    for row in grid.rows:
+        cells = zip(styles, row.cells, strict=True)
+        yield "<tr>"
+        yield from (f"<td style='{style}'>{escape(cell)}</td>" for style, cell in cells)
+        yield "</tr>"
+    yield "</table>"
+    yield from (f"<p style='opacity:.75'>{escape(note)}</p>" for note in grid.notes)

@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from weighbridge.errors import BadSpec
 from weighbridge.report.record import SCHEMA, Report
 
-__all__ = ["from_plain", "from_text", "to_plain", "to_text"]
+__all__ = ["from_plain", "from_text", "layout", "to_plain", "to_text"]
 
 _ORDER = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
 """Keys that every saved report has, in order; ``energy`` came later and may be missing."""
@@ -49,7 +49,12 @@ def to_plain(report: Report) -> dict[str, object]:
 
 def to_text(report: Report) -> str:
     """The JSON text: ASCII, an entry of a list of objects a line, ending in a newline."""
-    return f"{_layout(to_plain(report), 0)}\n"
+    return layout(to_plain(report))
+
+
+def layout(data: object) -> str:
+    """The JSON text of plain ``data``: ASCII, an entry of a list of objects a line, ending in a newline."""
+    return f"{_layout(data, 0)}\n"
 
 
 def _layout(value: object, depth: int) -> str:

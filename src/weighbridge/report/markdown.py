@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from weighbridge.report.grid import Grid
 from weighbridge.report.page import Page, Row, Verdict
 
 __all__ = ["render"]
@@ -21,7 +22,7 @@ def render(page: Page) -> str:
 def _blocks(page: Page) -> Iterator[str]:
     yield f"# {_text(page.title)}\n"
     yield f"{_text(page.subtitle)}\n"
-    yield from (f"**{_text(verdict.brief)}**\n" for verdict in page.verdicts)
+    yield from (f"**{_text(brief.sentence)}**\n" for brief in page.briefs)
     figures = [(item.label, item.value.full, item.value.short, item.convention) for item in page.headlines]
     yield from _table(("", "figure", "short", "convention"), "lrrl", figures)
     yield "\n## Peak memory\n"
@@ -33,6 +34,12 @@ def _blocks(page: Page) -> Iterator[str]:
     yield from _table(_columns(page), "lllrrrrr", [_cells(row) for row in (*page.rows, page.total)])
     if page.rows_note:
         yield f"\n{_text(page.rows_note)}"
+    if page.devices is not None:
+        yield "\n## Devices\n"
+        yield from _grid(page.devices)
+    if page.energy is not None:
+        yield "\n## Energy\n"
+        yield from _grid(page.energy)
     for verdict in page.verdicts:
         yield from _verdict(verdict)
     if page.uncounted:
@@ -65,6 +72,18 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
     yield from (f"- {_text(time)}" for time in verdict.times)
     yield f"- conditions: {_text(verdict.conditions)}"
     yield from (f"- note: {_text(note)}" for note in verdict.notes)
+    for grid in verdict.grids:
+        yield ""
+        yield from _grid(grid)
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    yield f"{_text(grid.title)}\n"
+    alignment = "".join("r" if column.is_number else "l" for column in grid.columns)
+    yield from _table([column.title for column in grid.columns], alignment, [row.cells for row in grid.rows])
+    if grid.notes:
+        yield ""
+    yield from (f"- {_text(note)}" for note in grid.notes)
 
 
 def _table(columns: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:

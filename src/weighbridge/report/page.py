@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from weighbridge.report.grid import Grid
+
 __all__ = [
     "Fault",
     "Headline",
@@ -105,19 +107,26 @@ class RegionLine(NamedTuple):
         return percent(self.fill)
 
 
+class Brief(NamedTuple):
+    """A sentence, and the verdict that it is about."""
+
+    sentence: str
+    verdict: str
+
+
 class Verdict(NamedTuple):
-    """One device: the verdict in a line and in a sentence, its memories, and its times, with the conditions they hold
-    under, and notes.
+    """One device: the verdict in a word and in a sentence, its memories, its times and costs with the conditions they hold
+    under, tables of its slowest layers and of batch sizes, and notes.
     """
 
     device: str
     verdict: str
-    brief: str
     sentence: str
     regions: tuple[RegionLine, ...]
     times: tuple[str, ...]
     conditions: str
     notes: tuple[str, ...] = ()
+    grids: tuple[Grid, ...] = ()
 
 
 class Fault(NamedTuple):
@@ -138,7 +147,9 @@ class Table(NamedTuple):
 
 class Page(NamedTuple):
     """What a report shows.  ``rows_note`` says what the tree leaves out, "" if nothing; ``parameters_title``
-    which parameters its column counts, ``policy`` which memory policy ``alive`` and ``profile`` follow.
+    which parameters its column counts, ``policy`` which memory policy ``alive`` and ``profile`` follow.  ``briefs`` are the
+    verdicts in a line each, or all of them in one where there are many; ``devices`` has them side by side, and ``verdicts``
+    one by one as far as there is room.
     """
 
     title: str
@@ -151,7 +162,10 @@ class Page(NamedTuple):
     total: Row
     rows_note: str
     profile: Profile | None
+    briefs: tuple[Brief, ...]
+    devices: Grid | None
     verdicts: tuple[Verdict, ...]
+    energy: Grid | None
     uncounted: tuple[Fault, ...]
     notes: tuple[str, ...]
     tool: str

@@ -74,9 +74,9 @@ class Report:
     facts: NetworkFacts
     memory: MemoryPlan
     on: tuple[OnDevice, ...] = ()
-    energy: Bill | None = None
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
+    energy: Bill | None = None
 
     @property
     def nodes(self) -> tuple[NodeFacts, ...]:

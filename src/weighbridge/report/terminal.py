@@ -6,15 +6,16 @@ A page is laid out as lines of styled spans.  Without colour they are joined, an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from weighbridge.report.columns import tree_lines
-from weighbridge.report.page import Headline, Page, RegionLine, Verdict
+from weighbridge.report.grid import grid_lines
+from weighbridge.report.page import Headline, Page, Profile, RegionLine, Verdict
 from weighbridge.report.peak_lines import peak_lines
 from weighbridge.report.spans import Line, Style, bar, cells, clip, in_ascii, level, pad, wrap
 
-__all__ = ["Look", "render", "text"]
+__all__ = ["Look", "headline_lines", "render", "text"]
 
 _NARROWEST = 60
 _NARROW = 72
@@ -49,48 +50,62 @@ def render(page: Page, look: Look) -> Iterator[Line]:
 def _lines(page: Page, look: Look) -> Iterator[Line]:
     yield from wrap(page.title, look.measure, Style.STRONG)
     yield from wrap(page.subtitle, look.measure, Style.QUIET)
-    for verdict in page.verdicts:
-        yield from wrap(verdict.brief, look.measure, _COLOURS.get(verdict.verdict, Style.WARNING), hanging=2)
+    for brief in page.briefs:
+        yield from wrap(brief.sentence, look.measure, _COLOURS.get(brief.verdict, Style.WARNING), hanging=2)
     yield Line()
-    yield from _headlines(page, look)
+    yield from headline_lines(page.headlines, look)
     yield Line()
     yield from peak_lines(page.peaks, look.measure)
     yield Line()
     yield from tree_lines(page, look.measure, look.unicode)
     if page.profile:
         yield Line()
-        levels = "".join(level(share, look.unicode) for share in page.profile.levels)
-        caption = f"{page.profile.caption}  "
-        if len(caption) + len(levels) <= look.measure:
-            yield Line.of((caption, Style.STRONG), (levels, Style.MEMORY))
-        else:
-            yield Line.of((caption, Style.STRONG))
-            yield Line.of((f"  {levels}", Style.MEMORY))
-        yield from wrap(f"peak {page.profile.summary}", look.measure, Style.PLAIN, indent=2)
+        yield from _profile(page.profile, look)
+    for grid in (page.devices, page.energy):
+        if grid is not None:
+            yield Line()
+            yield from grid_lines(grid, look.measure)
     for verdict in page.verdicts:
         yield Line()
         yield from _verdict(verdict, look)
+    yield from _doubts(page, look)
+
+
+def _profile(profile: Profile, look: Look) -> Iterator[Line]:
+    levels = "".join(level(share, look.unicode) for share in profile.levels)
+    caption = f"{profile.caption}  "
+    if len(caption) + len(levels) <= look.measure:
+        yield Line.of((caption, Style.STRONG), (levels, Style.MEMORY))
+    else:
+        yield Line.of((caption, Style.STRONG))
+        yield Line.of((f"  {levels}", Style.MEMORY))
+    yield from wrap(f"peak {profile.summary}", look.measure, Style.PLAIN, indent=2)
+
+
+def _doubts(page: Page, look: Look) -> Iterator[Line]:
+    """What is not counted, and the notes."""
     if page.uncounted:
         yield Line()
         yield Line.of(("not counted", Style.WARNING))
-        for fault in page.uncounted:
-            where = f" ({fault.where})" if fault.where else ""
-            yield from wrap(
-                f"{fault.operator} x{fault.nodes:,}: {fault.reason}{where}", look.measure, Style.PLAIN, indent=2
-            )
+    for fault in page.uncounted:
+        where = f" ({fault.where})" if fault.where else ""
+        yield from wrap(
+            f"{fault.operator} x{fault.nodes:,}: {fault.reason}{where}", look.measure, Style.PLAIN, indent=2
+        )
     if page.notes:
         yield Line()
     for note in page.notes:
         yield from wrap(f"note: {note}", look.measure, Style.QUIET, indent=0, hanging=6)
 
 
-def _headlines(page: Page, look: Look) -> Iterator[Line]:
-    label = max(cells(item.label) for item in page.headlines)
-    full = max(cells(item.value.full) for item in page.headlines)
-    brief = max(cells(_brief(item)) for item in page.headlines)
+def headline_lines(headlines: Sequence[Headline], look: Look) -> Iterator[Line]:
+    """Figures below each other, each with its convention beside it, or below it in a narrow terminal."""
+    label = max(cells(item.label) for item in headlines)
+    full = max(cells(item.value.full) for item in headlines)
+    brief = max(cells(_brief(item)) for item in headlines)
     start = label + full + brief + 6
     beside = look.measure >= _NARROW and look.measure - start >= 28
-    for item in page.headlines:
+    for item in headlines:
         style = Style.FIGURE if item.is_exact else Style.WARNING
         line = Line.of(
             (pad(item.label, label), Style.STRONG),
@@ -125,6 +140,8 @@ def _verdict(verdict: Verdict, look: Look) -> Iterator[Line]:
         yield from (Line((*Line.of((" " * lead, Style.PLAIN)), *other)) for other in others)
     for time in verdict.times:
         yield from wrap(time, look.measure, Style.PLAIN, indent=2, hanging=2)
+    for grid in verdict.grids:
+        yield from grid_lines(grid, look.measure, indent=2)
     yield from wrap(verdict.conditions, look.measure, Style.QUIET, indent=2, hanging=2)
     for note in verdict.notes:
         yield from wrap(f"note: {note}", look.measure, Style.QUIET, indent=2, hanging=6)

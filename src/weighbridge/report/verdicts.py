@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from weighbridge.errors import printable
+from weighbridge.report.costs import batches, charge_sentence, region_percent, slowest_layers, summary
 from weighbridge.report.headlines import lower_bound
-from weighbridge.report.page import RegionLine, Verdict
+from weighbridge.report.page import Brief, RegionLine, Verdict
 from weighbridge.report.record import OnDevice, Report
-from weighbridge.units import exact, seconds, short
+from weighbridge.units import exact, joules, seconds, short, significant
 
 if TYPE_CHECKING:
     from weighbridge.estimates import Conditions, Region
 
-__all__ = ["verdicts"]
+__all__ = ["DETAILED", "briefs", "verdicts"]
+
+DETAILED = 3
+"""So many devices are shown one by one, more only in a table."""
 
 _FITS, _DOES_NOT_FIT = "fits", "does not fit"
 
 
-def verdicts(report: Report) -> tuple[Verdict, ...]:
-    """One verdict a device, in the order they were asked for."""
-    return tuple(_verdict(on, report) for on in report.on)
+def briefs(report: Report) -> tuple[Brief, ...]:
+    """A line for each device; where there are many, one for all of them."""
+    if len(report.on) <= DETAILED:
+        return tuple(Brief(_brief(on), on.fit.verdict) for on in report.on)
+    verdicts_given = {on.fit.verdict for on in report.on}
+    return (Brief(summary(report.on), verdicts_given.pop() if len(verdicts_given) == 1 else ""),)
 
 
-def _verdict(on: OnDevice, report: Report) -> Verdict:
+def verdicts(report: Report, all_rows: bool = False) -> tuple[Verdict, ...]:
+    """One verdict a device, in the order they were asked for; with ``all_rows`` the times of every layer."""
+    return tuple(_verdict(on, report, all_rows) for on in report.on)
+
+
+def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
     from weighbridge.estimates.latency import NO_LATENCY
 
     model = "deployed model" if report.network.graph == "deployed" else "model as written"
@@ -34,20 +47,19 @@ def _verdict(on: OnDevice, report: Report) -> Verdict:
     return Verdict(
         device=printable(on.device),
         verdict=on.fit.verdict,
-        brief=_brief(on, regions),
         sentence=_sentence(on),
         regions=regions,
-        times=tuple(_times(on, no_floor)),
+        times=(*_times(on, no_floor), *_rates(on), *_deadline(on), *_energy(on)),
         conditions=_conditions(on.conditions),
         notes=tuple(printable(note, 400) for note in on.notes if not note.startswith(NO_LATENCY)),
+        grids=tuple(grid for grid in (slowest_layers(on, all_rows), batches(on)) if grid is not None),
     )
 
 
-def _brief(on: OnDevice, regions: tuple[RegionLine, ...]) -> str:
+def _brief(on: OnDevice) -> str:
     """``board: does not fit (flash 5,817%)``: the memories that are too small, or all if none is."""
-    shown = [line for line in regions if on.fit.verdict != _DOES_NOT_FIT or line.fits is False]
-    exact_of = {printable(region.name): region.exact for region in on.fit.regions}
-    parts = [f"{line.name} {lower_bound(line.percent, exact_of[line.name])}" for line in shown]
+    shown = [one for one in on.fit.regions if on.fit.verdict != _DOES_NOT_FIT or one.verdict == _DOES_NOT_FIT]
+    parts = [f"{printable(region.name)} {region_percent(region)}" for region in shown]
     of = f" ({', '.join(parts)})" if parts else ""
     return f"{printable(on.device)}: {on.fit.verdict}{of}"
 
@@ -93,12 +105,66 @@ def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
         floor = f"latency floor {lower_bound(seconds(latency.floor_s), latency.exact)}{if_it_fitted}"
         if compute and not memory:
             yield f"{floor}: {compute}{f'; {meaning}' if meaning else ''}"
+            yield from _layerwise(on)
             return
         yield f"{floor}{f', bound by {latency.bound}' if latency.bound else ''}{f': {meaning}' if meaning else ''}"
     if compute and latency.compute_s:
         yield f"compute {seconds(latency.compute_s)}: {compute}"
     if memory and latency.memory_s:
         yield f"memory {seconds(latency.memory_s)}: {memory}"
+    yield from _layerwise(on)
+    if latency.intensity_ops_per_byte is not None and latency.ridge_ops_per_byte is not None:
+        intensity, ridge = significant(latency.intensity_ops_per_byte), significant(latency.ridge_ops_per_byte)
+        yield f"operational intensity {intensity} operations a byte, ridge point {ridge}: above it computing binds"
+
+
+def _layerwise(on: OnDevice) -> Iterator[str]:
+    latency = on.latency
+    if latency.layerwise_s is None:
+        return
+    bounds = Counter(time.bound for time in on.nodes or () if time.time_s)
+    parts = [f"{exact(count)} by {bound}" for bound, count in bounds.items() if bound]
+    bound = f"; bound {' and '.join(parts)}" if parts else ""
+    time = lower_bound(seconds(latency.layerwise_s), latency.layerwise_exact)
+    yield f"layer by layer {time}: the sum of the floors of {exact(bounds.total())} layers{bound}"
+
+
+def _rates(on: OnDevice) -> Iterator[str]:
+    """Throughput, where it is of one batch size: of several there is a table."""
+    points = on.throughput.by_batch if on.throughput else ()
+    if len(points) == 1 and points[0].per_s is not None:
+        point = points[0]
+        yield f"throughput at most {significant(point.per_s or 0)} a second: batch {exact(point.batch)} over the floor"
+
+
+def _deadline(on: OnDevice) -> Iterator[str]:
+    deadline = on.deadline
+    if deadline is None:
+        return
+    head = f"at {significant(deadline.fps)} frames a second, {seconds(deadline.deadline_s)} each"
+    if deadline.frames_missed is None:
+        yield f"{head}: frames missed are unknown, as the floor is"
+        return
+    layers = deadline.layerwise_frames_missed
+    so = "" if layers is None else f" ({exact(layers)} layer by layer)"
+    if deadline.frames_missed:
+        yield f"{head}: at least {exact(deadline.frames_missed)} missed while one inference runs{so}"
+    else:
+        yield f"{head}: the floor misses none{so}; what really runs may"
+
+
+def _energy(on: OnDevice) -> Iterator[str]:
+    energy = on.energy
+    if energy is None:
+        return
+    parts = [
+        f"{printable(part)} {'unknown' if value is None else lower_bound(joules(value), energy.exact)}"
+        for part, value in energy.by.items()
+    ]
+    total = "unknown" if energy.total_j is None else lower_bound(joules(energy.total_j), energy.exact)
+    yield f"energy {total} an inference: {', '.join(parts)}"
+    if energy.charge is not None:
+        yield f"charge {charge_sentence(energy.charge)}"
 
 
 def _conditions(conditions: Conditions) -> str:

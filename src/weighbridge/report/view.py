@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from weighbridge.counts import Uncounted
 from weighbridge.errors import printable
+from weighbridge.report.costs import bill, devices
 from weighbridge.report.headlines import headlines, lower_bound
 from weighbridge.report.page import Fault, Page, Profile, Quantity, Row, Table
 from weighbridge.report.peaks import LIVE, peaks
-from weighbridge.report.record import Report
+from weighbridge.report.record import OnDevice, Report
 from weighbridge.report.tree import Sums, Visible, visible_entries
-from weighbridge.report.verdicts import verdicts
+from weighbridge.report.verdicts import DETAILED, briefs, verdicts
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
 
 __all__ = ["node_table", "page"]
@@ -45,7 +46,10 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False, po
         total=_total(report, policy),
         rows_note=_rows_note(report, len(shown), total),
         profile=_profile(report, policy, profile, peak),
-        verdicts=verdicts(report),
+        briefs=briefs(report),
+        devices=devices(report),
+        verdicts=verdicts(report, all_rows) if all_rows or len(report.on) <= DETAILED else (),
+        energy=bill(report.energy),
         uncounted=_faults(report.facts.uncounted),
         notes=_notes((report.network.capture, *report.notes) if report.network.capture else report.notes),
         tool=printable(report.tool),
@@ -198,6 +202,9 @@ _COLUMNS = (
 )
 
 
+_TIME_COLUMNS = ("time_s", "compute_s", "memory_s", "bound", "intensity_ops_per_byte")
+
+
 def node_table(report: Report, *, policy: str = LIVE) -> Table:
     """Every node that runs: raw values under the names of the JSON, with its shares and the bytes alive under ``policy``."""
     facts, profile = report.facts, report.memory.profile.get(policy, ())
@@ -212,9 +219,19 @@ def node_table(report: Report, *, policy: str = LIVE) -> Table:
                 *(node.weights, node.macs, _share(node.macs, facts.macs), node.flops, others),
                 *(node.output_bytes, node.read_bytes, node.write_bytes),
                 *(profile[index] if index < len(profile) else None, node.uses_per_weight, node.exact),
+                *(cell for on in report.on for cell in _times(on, index)),
             )
         )
-    return Table(_COLUMNS, tuple(rows))
+    timed = (f"{column} on {printable(on.device)}" for on in report.on for column in _TIME_COLUMNS)
+    return Table((*_COLUMNS, *timed), tuple(rows))
+
+
+def _times(on: OnDevice, index: int) -> tuple[str | int | float | None, ...]:
+    """What a device takes for one node, in the order of the columns."""
+    if on.nodes is None or index >= len(on.nodes):
+        return (None,) * len(_TIME_COLUMNS)
+    time = on.nodes[index]
+    return (time.time_s, time.compute_s, time.memory_s, time.bound, time.intensity_ops_per_byte)
 
 
 def _share(value: int | None, whole: int) -> float | None:

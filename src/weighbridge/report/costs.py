@@ -1,0 +1,240 @@
+"""What a page says of devices side by side, of a device's layers and batches, and of energy, as tables of words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from weighbridge.errors import printable
+from weighbridge.report.grid import Column, Grid, GridRow
+from weighbridge.report.headlines import lower_bound
+from weighbridge.report.page import percent
+from weighbridge.report.record import OnDevice, Report
+from weighbridge.units import exact, joules, seconds, significant
+
+if TYPE_CHECKING:
+    from weighbridge.estimates import Bill, Charge, Fit, NodeTime, Region
+
+__all__ = ["batches", "bill", "charge_sentence", "devices", "region_percent", "slowest_layers", "summary"]
+
+_UNKNOWN = "?"
+_SLOWEST = 5
+_NAMED = 6
+
+
+def summary(on: Sequence[OnDevice]) -> str:
+    """``12 devices: 3 fit (a, b, c), 9 do not``."""
+    verdicts = Counter(one.fit.verdict for one in on)
+    fitting = [printable(one.device) for one in on if one.fit.verdict == "fits"]
+    named = f" ({', '.join(fitting)})" if len(fitting) <= _NAMED else ""
+    parts = [f"{len(fitting)} fit{'s' * (len(fitting) == 1)}{named}" if fitting else "none is known to fit"]
+    if verdicts["does not fit"]:
+        parts.append(f"{verdicts['does not fit']} {'does' if verdicts['does not fit'] == 1 else 'do'} not")
+    if verdicts["unknown"]:
+        parts.append(f"of {verdicts['unknown']} it is unknown")
+    return f"{len(on)} devices: {', '.join(parts)}"
+
+
+def devices(report: Report) -> Grid | None:
+    """A row of verdicts a device, where there are several: the same counts through each of them."""
+    if len(report.on) < 2:
+        return None
+    columns = (
+        Column("device"),
+        Column("verdict"),
+        Column("weights", True),
+        Column("activations", True),
+        Column("floor", True),
+        Column("bound", rank=2),
+        Column("layer by layer", True, rank=3),
+        Column("short by", True, rank=1),
+        Column("compute", True, rank=5),
+        Column("memory", True, rank=6),
+        Column("per s at most", True, rank=4),
+        *([Column("frames missed", True, rank=1)] if any(one.deadline for one in report.on) else []),
+    )
+    notes = ["weights, activations: of the memory that holds them; a memory that holds both is counted for both"]
+    if any(not one.latency.verified and one.latency.floor_s for one in report.on):
+        notes.append("~ rests on a figure that is not verified; `weighbridge devices show NAME` says which")
+    title = f"one network, {len(report.on)} devices"
+    return Grid(title, columns, tuple(_device_row(one) for one in report.on), tuple(notes))
+
+
+def _device_row(on: OnDevice) -> GridRow:
+    latency = on.latency
+    points = {point.batch: point.per_s for point in on.throughput.by_batch} if on.throughput else {}
+    per_s = points.get(on.conditions.batch) if on.conditions.batch is not None else None
+    doubt = "" if latency.verified else "~"
+    missed: tuple[str, ...] = ()
+    if on.deadline:
+        frames = on.deadline.frames_missed
+        missed = (_UNKNOWN if frames is None else f">= {exact(frames)}",)
+    return GridRow(
+        (
+            printable(on.device, 40),
+            on.fit.verdict,
+            _filled(on.fit, "weights"),
+            _filled(on.fit, "activations"),
+            _time(latency.floor_s, latency.exact, doubt),
+            latency.bound or "",
+            _time(latency.layerwise_s, latency.layerwise_exact, doubt),
+            _short(on.fit),
+            _time(latency.compute_s, latency.exact),
+            _time(latency.memory_s, latency.exact),
+            _UNKNOWN if per_s is None else f"{doubt}{significant(per_s)}",
+            *missed,
+        ),
+        on.fit.verdict,
+    )
+
+
+def _time(value: float | None, is_exact: bool, doubt: str = "") -> str:
+    return _UNKNOWN if value is None else lower_bound(f"{doubt}{seconds(value)}", is_exact)
+
+
+def _filled(fit: Fit, what: str) -> str:
+    region = next((region for region in fit.regions if what in region.holds), None)
+    return _UNKNOWN if region is None else region_percent(region)
+
+
+def region_percent(region: Region) -> str:
+    """How much of a memory is needed: ``97.3%``; more than it has where only that is known."""
+    if region.ratio is None:
+        return ">100%" if region.verdict == "does not fit" else _UNKNOWN
+    return lower_bound(percent(region.ratio), region.exact)
+
+
+def _short(fit: Fit) -> str:
+    short_of = [region for region in fit.regions if region.verdict == "does not fit"]
+    parts = [
+        f"{lower_bound(exact(region.short_bytes or 0), region.exact)} B {printable(region.name, 20)}"
+        for region in short_of
+    ]
+    return ", ".join(parts)
+
+
+def slowest_layers(on: OnDevice, all_rows: bool = False) -> Grid | None:
+    """The layers that take longest, or all that take time, in that order."""
+    timed = [time for time in on.nodes or () if time.time_s]
+    total = on.latency.layerwise_s
+    if len(timed) < 2:
+        return None
+    ranked = sorted(timed, key=lambda time: -(time.time_s or 0))
+    shown = ranked if all_rows else ranked[:_SLOWEST]
+    columns = (
+        Column("layer"),
+        Column("time", True),
+        Column("share", True),
+        Column("bound"),
+        Column("compute", True, rank=2),
+        Column("memory", True, rank=3),
+        Column("ops/byte", True, rank=1),
+    )
+    title = f"the {len(shown)} layers of {len(timed):,} that take longest" if len(shown) < len(timed) else "every layer"
+    return Grid(title, columns, tuple(_layer_row(time, total) for time in shown))
+
+
+def _layer_row(time: NodeTime, total: float | None) -> GridRow:
+    share = percent((time.time_s or 0) / total) if total else _UNKNOWN
+    intensity = _UNKNOWN if time.intensity_ops_per_byte is None else significant(time.intensity_ops_per_byte)
+    return GridRow(
+        (
+            printable(time.name, 60),
+            _time(time.time_s, time.exact),
+            share,
+            time.bound or "",
+            _time(time.compute_s, time.exact),
+            _time(time.memory_s, time.exact),
+            intensity,
+        )
+    )
+
+
+def batches(on: OnDevice) -> Grid | None:
+    """Throughput against batch, where several batch sizes were weighed."""
+    points = on.throughput.by_batch if on.throughput else ()
+    if len(points) < 2:
+        return None
+    columns = (
+        Column("batch", True),
+        Column("latency floor", True),
+        Column("per s at most", True),
+        Column("bound"),
+        Column("layer by layer", True, rank=1),
+        Column("per s so at most", True, rank=2),
+        Column("fits", rank=0),
+    )
+    rows = tuple(
+        GridRow(
+            (
+                exact(point.batch),
+                _time(point.latency_s, True),
+                _rate(point.per_s),
+                point.bound or "",
+                _time(point.layerwise_s, True),
+                _rate(point.layerwise_per_s),
+                point.verdict,
+            ),
+            point.verdict,
+        )
+        for point in points
+    )
+    return Grid("throughput by batch", columns, rows)
+
+
+def _rate(value: float | None) -> str:
+    return _UNKNOWN if value is None else significant(value)
+
+
+def bill(energy: Bill | None) -> Grid | None:
+    """The energy of an inference by a table: the arithmetic, and everything fetched once from each level of memory."""
+    if energy is None:
+        return None
+    columns = (
+        Column("energy"),
+        Column("", True),
+        Column("weights", True),
+        Column("activations", True),
+        Column("total", True),
+        *([Column("a charge", True)] if any(level.charge for level in energy.levels) else []),
+    )
+    return Grid(
+        f"energy by {printable(energy.table)}: {printable(energy.title)}",
+        columns,
+        tuple(_bill_rows(energy)),
+        tuple(_bill_notes(energy)),
+    )
+
+
+def _bill_rows(energy: Bill) -> Iterator[GridRow]:
+    with_charge = any(level.charge for level in energy.levels)
+    empty = ("",) * (3 + with_charge)
+    at = f"arithmetic ({energy.precision})" if energy.precision else "arithmetic"
+    yield GridRow((at, _joules(energy.arithmetic_j, energy.exact), *empty))
+    for level in energy.levels:
+        parts = (level.moved_j, level.weights_j, level.activations_j, level.total_j)
+        charged = (exact(level.charge.inferences) if level.charge else _UNKNOWN,) if with_charge else ()
+        cells = (_joules(part, energy.exact) for part in parts)
+        yield GridRow((f"all from {printable(level.level, 30)}", *cells, *charged))
+
+
+def _bill_notes(energy: Bill) -> Iterator[str]:
+    charged = any(level.charge for level in energy.levels)
+    if energy.multiply_j is not None and energy.add_j is not None:
+        yield f"arithmetic: multiplications {joules(energy.multiply_j)}, additions {joules(energy.add_j)}"
+    yield "total: with the arithmetic, if all of it came from there" + (
+        "; a charge: inferences, at most" if charged else ""
+    )
+    yield from (printable(note, 400) for note in energy.notes)
+    if not energy.verified:
+        yield f"some numbers of the table are not verified; `weighbridge energy {printable(energy.table)}` says which"
+
+
+def _joules(value: float | None, is_exact: bool = True) -> str:
+    return _UNKNOWN if value is None else lower_bound(joules(value), is_exact)
+
+
+def charge_sentence(charge: Charge) -> str:
+    """``0.003224 mAh; at most 620,402 inferences a charge``."""
+    return f"{significant(charge.charge_mah)} mAh an inference; at most {exact(charge.inferences)} of them a charge"
