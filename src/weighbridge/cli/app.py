@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from weighbridge import __version__
+from weighbridge.cli.calculator_commands import COMMANDS as CALCULATORS
 from weighbridge.cli.help import SectionedCommand, SectionedOption
 from weighbridge.errors import BadSpec
 
@@ -261,3 +262,7 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
 
     request = Request(**options)
     return lambda: carry_out(request)
+
+
+for _command in CALCULATORS:
+    app.add_command(_command)
