@@ -116,8 +116,8 @@ def costs_of(
 
     sizes = _batches(batches)
     if (sizes or fps is not None) and not devices:
-        what = "frames missed" if fps is not None else "throughput"
-        raise BadSpec(f"there is no {what} without a device", where="on", hint="name one; see `weighbridge devices`")
+        what = "frames missed need" if fps is not None else "throughput by batch needs"
+        raise BadSpec(f"{what} a device", where="on", hint="name one; see `weighbridge devices`")
     table = _table(energy)
     if battery is not None and table is None and not any(device.energy for device in devices):
         hint = "name a table of energies, as in --energy 45nm, or a device that has one"

@@ -201,7 +201,14 @@ def test_json_of_what_is_not_exact_comes_with_a_warning(foreign: str, capsys: py
         (("weigh", "alexnet", "--depth", "0"), ("--depth",)),
         (("weigh", "alexnte"), ("neither a file nor a textbook network", "did you mean alexnet")),
         (("weigh", "torchvison:resnet50"), ("no library 'torchvison'", "did you mean torchvision:resnet50?")),
-        (("weigh", "alexnet", "--bacth", "2"), ("Did you mean '--batch'? `weighbridge weigh --help` shows",)),
+        (
+            ("weigh", "alexnet", "--bacth", "2"),
+            (
+                "'--batch'",
+                "'--batches'",
+                "`weighbridge weigh --help` shows",
+            ),
+        ),
         (("weigh", "model.onnx"), ("model.onnx", "there is no such file")),
         (("weigh", "nowhere/model.onnx"), ("there is no such file", "there is no folder 'nowhere'")),
         (("weigh", "\0.onnx"), ("there is no such file",)),

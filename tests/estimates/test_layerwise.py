@@ -15,7 +15,7 @@ from tests.onnx.files import OPEN, Sizes, onnx_files
 from weighbridge.builder import Builder
 from weighbridge.counts import count
 from weighbridge.dtypes import DTYPES
-from weighbridge.estimates import NodeDemand, demand, estimate, layerwise, node_times
+from weighbridge.estimates import NodeDemand, demand, estimate, latency, layerwise, node_times
 from weighbridge.graph import UNKNOWN, TensorType
 from weighbridge.memory import plan
 from weighbridge.passes import deploy
@@ -125,6 +125,15 @@ def test_nodes_add_up_to_the_network(shared: Path) -> None:
         assert all(node.stored_bytes >= 0 and node.running_bytes >= 0 for node in needs.nodes)
         checked += 1
     assert checked > 130
+
+
+def test_the_ridge_of_memories_beside_each_other_is_that_of_this_use_and_unknown_with_one_of_them() -> None:
+    """600 B at 300 B/s and 150 B at 100 B/s take 2 s: at 4000 operations a second 8000 of them, over 750 B."""
+    flash, ram = memory("flash", "weights", 1, 300), memory("SRAM", "activations", 1, 100)
+    found = latency(SMALL, device(flash, ram, int8=4000), "int8")
+    assert found.ridge_ops_per_byte == pytest.approx(8000 / 750)
+    assert (found.ridge_ops_per_byte > found.intensity_ops_per_byte) == (found.bound == "memory")
+    assert latency(SMALL, device(memory("flash", "weights", 1), ram, int8=4000), "int8").ridge_ops_per_byte is None
 
 
 @pytest.mark.parametrize("name", ["alexnet", "mobilenet_v2", "resnet50"])

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import weighbridge
+from tests.estimates.demands import device, memory
 from tests.lecture.entries import check, node, profile, rounds_to, weigh
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
@@ -70,6 +71,40 @@ def _(what):
     assert small.facts.parameters < large.facts.parameters
     assert small.memory.peak_bytes["live"] > large.memory.peak_bytes["live"]
     assert small.on[0].fit.verdict == large.on[0].fit.verdict == "does not fit"
+
+
+@check("imagenet_on_mcu", "mcunet_peak")
+def _(text):
+    """By the same rule as the two larger networks; in binary units, as the source writes 0.909 MiB as 0.9."""
+    assert text == "below 0.5 MB: fits a 512 kB board"
+    report = weigh("mcunet_in4", precision="int8", on="stm32h743")
+    assert report.memory.peak_bytes["held_contractions"] < 2**19
+    assert report.on[0].fit.verdict == "fits"
+
+
+@check("imagenet_on_mcu", "resnet18_weights_MB")
+def _(value):
+    """The label counts the weights of the convolutions, one byte each: 11,166,912."""
+    layers = [one for one in weigh("resnet18", precision="int8").nodes if one.operator == "conv"]
+    assert rounds_to(Fraction(sum(one.weights for one in layers), 10**6), value)
+
+
+@check("boards", "sram_budget_kB")
+def _(value):
+    """A budget of 256 kB of SRAM: what the five first blocks of MobileNetV2 exceed, and all others keep."""
+    over = [size for size in by_block() if size > 1024 * value]
+    assert len(over) == 5
+    board = device(memory("SRAM", "activations", 1024 * value))
+    for name, verdict in (("mobilenet_v2", "does not fit"), ("lenet5", "fits")):
+        (region,) = weigh(name, precision="int8", on=board).on[0].fit.regions
+        assert region.verdict == verdict
+
+
+@check("boards", "big_mcu_sram_kB")
+def _(value):
+    """The catalogue has boards whose largest region has that much."""
+    regions = [one for on in weigh("lenet5", precision="int8", on="mcu").on for one in on.fit.regions]
+    assert 1024 * value in {region.bytes for region in regions if "activations" in region.holds}
 
 
 @check("mobilenetv2_blocks", "stem_values")

@@ -11,14 +11,12 @@ from decimal import Decimal
 
 import pytest
 
-from tests.lecture import activations, measurements, operations, parameters  # noqa: F401 (they register their checks)
+from tests.lecture import activations, energies, measurements, operations, parameters  # noqa: F401 (they register their checks)
 from tests.lecture.entries import CHECKS
 
 LATER = {
     "alexnet_size.deep_compression": "pruning, quantisation and coding of weights: compressed sizes have their own issue",
     "deep_compression_alexnet": "as above",
-    "imagenet_on_mcu.mcunet_peak": "MCUNet's network is not in the textbook",
-    "imagenet_on_mcu.resnet18_weights_MB": "the source's label, which none of its own figures gives",
     "training_memory.rule": "the issue on training memory",
     "training_memory.resnet50_saved_MB": "the issue on training memory",
     "training_memory.mobilenetv2_1_4_saved_MB": "the issue on training memory",
@@ -26,10 +24,6 @@ LATER = {
     "training_memory.resnet50_saved_bias_only_MB": "the issue on training memory",
     "training_memory.mobilenetv2_1_4_saved_bias_only_MB": "the issue on training memory",
     "training_memory.bias_only": "the issue on training memory",
-    "energy_45nm_0V9": "the issue on energy",
-    "charge": "the issue on energy",
-    "boards.sram_budget_kB": "a budget of the user, not of a board: the issue on budgets",
-    "boards.big_mcu_sram_kB": "the issue on the device catalogue",
 }
 TEXTS = {"part", "what"}
 """Keys that say what a table is about; where they hold a rule or a number they have a check."""

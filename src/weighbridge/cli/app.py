@@ -17,7 +17,7 @@ __all__ = ["app", "execute"]
 
 _COMPLETION_VARIABLE: Final = "_WEIGHBRIDGE_COMPLETE"
 _SHELLS: Final = ("bash", "zsh", "fish")
-_NETWORK, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and devices", "Output", "Checks"
+_NETWORK, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and costs", "Output", "Checks"
 
 _TO_OUTPUT: Final[dict[str, Any]] = {"metavar": "[-|FILE]", "is_flag": False, "flag_value": "-"}
 
@@ -166,6 +166,22 @@ def _check_command(file: str) -> Callable[[], int]:
     return lambda: check_device(file)
 
 
+@app.command("energy")
+@click.argument("table", metavar="[TABLE]", required=False)
+@click.option(
+    "--json", "to", **_TO_OUTPUT, help="Write the numbers as JSON; - or no name behind it is the standard output."
+)
+def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
+    """Show a table of energies: every operation and access, and how many times each other one it costs.
+
+    TABLE is a name (45nm) or a file; without it every table that comes with weighbridge is shown.  `weighbridge weigh SOURCE
+    --energy TABLE` gives a network's energy by it.
+    """
+    from weighbridge.cli.energy import show_energy
+
+    return lambda: show_energy(table, to)
+
+
 def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(*names, cls=SectionedOption, section=section, **settings)
 
@@ -196,7 +212,8 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
     multiple=True,
     metavar="DEVICE",
     shell_complete=_devices,
-    help="Give a verdict for this device: a name that `weighbridge devices` lists, or a device file. Repeatable.",
+    help="Give a verdict for this device: a name that `weighbridge devices` lists, a group of them (mcu, npu, board, server), "
+    "or a device file. Repeatable.",
 )
 @_option(
     _COSTS,
@@ -212,6 +229,25 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
     help="Bits of the weights: of all, or of the first, the last, the rest, a name or a pattern (conv*=8). Repeatable.",
 )
 @_option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
+@_option(
+    _COSTS,
+    "--batches",
+    metavar="N,N,…",
+    help="Show the throughput at these batch sizes, as in 1,8,32: the source is weighed at each of them.",
+)
+@_option(_COSTS, "--fps", metavar="RATE", help="Show how many frames an inference misses at this many a second.")
+@_option(
+    _COSTS,
+    "--energy",
+    metavar="TABLE",
+    help="Show the energy by this table: a name that `weighbridge energy` lists (45nm), or a file.",
+)
+@_option(
+    _COSTS,
+    "--battery",
+    metavar="CAPACITY@VOLTAGE",
+    help="Show the charge of an inference, and how many of them this battery pays for: 2000mAh@3.7V.",
+)
 @_option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
 @_option(
     _COSTS,

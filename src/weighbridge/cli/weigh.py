@@ -40,6 +40,10 @@ class Request(NamedTuple):
     precision: str | None = None
     as_written: bool = False
     conventions: Sequence[str] = ()
+    batches: str | None = None
+    fps: str | None = None
+    energy: str | None = None
+    battery: str | None = None
     json: str | None = None
     csv: str | None = None
     markdown: str | None = None
@@ -85,6 +89,10 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
         "precision": request.precision,
         "as_written": request.as_written,
         "convention": request.conventions,
+        "batches": _batches(request.batches),
+        "fps": request.fps,
+        "energy": request.energy,
+        "battery": request.battery,
         "progress": tell,
     }
     by_user = USER_FILE.fullmatch(request.source)
@@ -163,6 +171,17 @@ def _dims(options: Iterable[str]) -> Iterator[tuple[str, int]]:
         if not name or not is_size(size):
             raise BadSpec(f"{option!r} is no dimension", where="--dim", hint="write NAME=N, as in --dim seq=128")
         yield name, int(size)
+
+
+def _batches(option: str | None) -> tuple[int, ...]:
+    """The batch sizes of ``1,8,32``."""
+    if option is None:
+        return ()
+    sizes = [size.strip() for size in option.split(",")]
+    wrong = next((size for size in sizes if not is_size(size)), None)
+    if wrong is not None:
+        raise BadSpec(f"{wrong!r} is no batch size", where="--batches", hint="write them as in --batches 1,8,32")
+    return tuple(map(int, sizes))
 
 
 def _judged(report: Report, request: Request) -> int:

@@ -16,9 +16,8 @@ from weighbridge.estimates.demand import Demand
 __all__ = ["Arithmetic", "Bill", "DeviceEnergy", "LevelEnergy", "arithmetic", "bill", "device_energy"]
 
 _LEFT_OUT: Final = (
-    (
-    "counted are MACs, and weights and activations each fetched once in full words; biases, normalisation and other work are not"
-)
+    "counted are MACs, and weights and activations each fetched once in full words; "
+    "biases, normalisation and other work are not"
 )
 
 

@@ -23,7 +23,8 @@ class Latency(NamedTuple):
     sum over nodes, None where a node has no rate; unless ``layerwise_exact`` a lower bound.  ``exact`` is False where a count
     behind the floor is a lower bound (the floor still is a floor), ``verified`` where a figure of the device is not
     verified; ``notes`` say which.  ``intensity_ops_per_byte`` is operations per compulsory byte, ``ridge_ops_per_byte`` the
-    intensity at which computing and moving take equally long, ``attainable_ops_per_s`` the rate that the floor allows.
+    intensity at which computing and moving take equally long (None where a bandwidth is not known),
+    ``attainable_ops_per_s`` the rate that the floor allows.
     """
 
     floor_s: float | None
@@ -58,10 +59,11 @@ def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
     running_bytes = demand.input_bytes + demand.output_bytes
     memory = memory_time(device, demand.stored_read_bytes, running_bytes)
     moved = demand.stored_read_bytes + running_bytes
+    untimed = _without_bandwidth(device, moved_by_memory(device, demand.stored_read_bytes, running_bytes))
     known = [time for time in (compute, memory) if time is not None]
     floor = max(known, default=0.0) if compute is not None or not demand.ops else None
     if floor:
-        notes += _without_bandwidth(device, moved_by_memory(device, demand.stored_read_bytes, running_bytes))
+        notes += untimed
     elif not notes:
         notes.append(_no_time(demand, memory))
     verified = True
@@ -81,7 +83,7 @@ def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
         verified=verified,
         notes=tuple(notes),
         intensity_ops_per_byte=ratio(demand.ops, moved),
-        ridge_ops_per_byte=_ridge(peak.ops_per_s.value, memory, moved) if peak and memory else None,
+        ridge_ops_per_byte=_ridge(peak.ops_per_s.value, memory, moved) if peak and memory and not untimed else None,
         attainable_ops_per_s=quotient(demand.ops, floor) if floor and demand.ops else None,
     )
 

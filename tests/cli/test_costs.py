@@ -1,0 +1,101 @@
+"""Groups, batches, frame rates, energy and batteries on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weighbridge.cli.main import main
+from weighbridge.devices.catalogue import find, names
+
+
+def test_a_group_is_a_row_of_verdicts_a_board(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weigh", "mobilenet_v2:width=0.35,resolution=96", "--precision", "int8", "--on", "mcu"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    start = next(place for place, line in enumerate(shown) if line.startswith("one network, "))
+    boards = [name for name in names() if find(name).kind == "mcu"]
+    rows = shown[start + 2 : start + 2 + len(boards)]
+    assert [row.split()[0] for row in rows] == boards
+    assert all("fits" in row or "does not fit" in row for row in rows)
+    assert not any(line.startswith(f"{boards[0]}: ") for line in shown)
+
+
+def test_require_fit_is_about_every_device_of_a_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weigh", "lenet5", "--precision", "int8", "--on", "mcu", "--require-fit"]) == 0
+    assert main(["weigh", "alexnet", "--precision", "int8", "--on", "mcu", "--require-fit"]) == 1
+    assert "does not fit esp32, esp32-s3" in capsys.readouterr().err
+
+
+def test_all_costs_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--batches", "1, 8", "--fps", "29.97", "--energy", "45nm", "--battery", "2000mAh@3.7V"]
+    assert main(["weigh", "alexnet", "--on", "toy", *options]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "energy by 45nm: 32-bit operations and accesses",
+        "all from DRAM 39.608 mJ 39.011 mJ 596.65 µJ 42.940 mJ 620,402",
+        "at 29.97 frames a second, 33.36 ms each: at least 43 missed",
+        "throughput by batch",
+        "8 11.59 s",
+        "energy 9.8107 mJ an inference: arithmetic 3.6220 mJ, memory 6.1887 mJ",
+        "charge 0.0007365 mAh an inference; at most 2,715,395 of them a charge",
+    ):
+        assert words in shown
+
+
+def test_the_json_has_them_under_the_contracts_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["weigh", "lenet5", "--on", "toy", "--batches", "1,8", "--fps", "30", "--energy", "45nm", "--json"]) == 0
+    )
+    data = json.loads(capsys.readouterr().out)
+    (on,) = data["on"]
+    assert [point["batch"] for point in on["throughput"]["by_batch"]] == [1, 8]
+    assert set(on["nodes"][0]) >= {"name", "compute_s", "memory_s", "bound"}
+    assert set(on["latency"]) >= {"floor_s", "layerwise_s", "compute_s", "memory_s", "bound"}
+    assert on["energy"]["total_j"] == pytest.approx(sum(on["energy"]["by"].values()))
+    assert data["energy"]["levels"][-1]["level"] == "DRAM"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--on", "toy", "--batches", "1,x"], "--batches: 'x' is no batch size; write them as in --batches 1,8,32"),
+        (["--on", "toy", "--batches", ""], "--batches: '' is no batch size"),
+        (["--on", "toy", "--batches", "0"], "batches: 0 is no batch size"),
+        (["--on", "toy", "--batches", "-1"], "'-1' is no batch size"),
+        (["--on", "toy", "--fps", "-30"], "fps: '-30' is no frame rate"),
+        (["--on", "toy", "--fps", "fast"], "'fast' is no frame rate"),
+        (["--fps", "30"], "frames missed need a device"),
+        (["--batches", "8"], "throughput by batch needs a device"),
+        (["--energy", "45"], "there is no table of energies '45'; did you mean 45nm?"),
+        (["--energy", "./nowhere.toml"], "nowhere.toml: the table of energies cannot be read"),
+        (["--energy", "45nm", "--battery", "2000mAh"], "battery: the battery '2000mAh' has no voltage"),
+        (["--battery", "2000mAh@3.7V"], "there is no charge without an energy; name a table of energies"),
+        (["--on", "mcus"], "there is no device 'mcus'; did you mean mcu?"),
+    ],
+)
+def test_bad_input_is_a_sentence(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weigh", "alexnet", *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+def test_a_batch_that_the_shapes_forbid(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = shared / "data" / "onnx" / "onnx_light" / "light_vgg19.onnx"
+    assert main(["weigh", str(path), "--on", "toy", "--batches", "1,2"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("weighbridge: error: batch 2: light_vgg19.onnx: ")
+
+
+def test_a_device_without_the_precision_has_no_time_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["weigh", "alexnet", "--precision", "fp16", "--on", "stm32f746", "--fps", "30"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "latency floor unknown: the dense peak rate at float16 is not known (stated are int8)" in shown
+    assert "frames missed are unknown, as the floor is" in shown
+
+
+def test_the_energy_command_says_where_it_cannot_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["energy", "45nm", "--json", str(tmp_path / "nowhere" / "table.json")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "table.json" in line
