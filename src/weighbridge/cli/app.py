@@ -10,7 +10,8 @@ import click
 
 from weighbridge import __version__
 from weighbridge.cli.calculator_commands import COMMANDS as CALCULATORS
-from weighbridge.cli.help import SectionedCommand, SectionedOption
+from weighbridge.cli.completion import devices, sources
+from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 from weighbridge.errors import BadSpec
 
 __all__ = ["app", "execute"]
@@ -18,8 +19,6 @@ __all__ = ["app", "execute"]
 _COMPLETION_VARIABLE: Final = "_WEIGHBRIDGE_COMPLETE"
 _SHELLS: Final = ("bash", "zsh", "fish")
 _NETWORK, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and costs", "Output", "Checks"
-
-_TO_OUTPUT: Final[dict[str, Any]] = {"metavar": "[-|FILE]", "is_flag": False, "flag_value": "-"}
 
 _HELP: Final = """\
 What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.
@@ -84,26 +83,6 @@ def execute(arguments: Sequence[str]) -> int:
     return request() if callable(request) else 0
 
 
-def _sources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from weighbridge.textbook import names
-
-    return _offers(names(), incomplete)
-
-
-def _devices(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
-    from weighbridge.devices.catalogue import names
-
-    return _offers(names(), incomplete)
-
-
-def _offers(names: Sequence[str], incomplete: str) -> list[Any]:
-    """What the shell offers: the names that begin so, and files."""
-    from click.shell_completion import CompletionItem
-
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
-
-
 def _show_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:
     if shell is None or context.resilient_parsing:
         return
@@ -141,7 +120,7 @@ def _devices_group(context: click.Context) -> Callable[[], int] | None:
 
 
 @_devices_group.command("show")
-@click.argument("name", metavar="NAME", shell_complete=_devices)
+@click.argument("name", metavar="NAME", shell_complete=devices)
 def _show_command(name: str) -> Callable[[], int]:
     """Show a device: every number with its unit, source and doubt.
 
@@ -153,7 +132,7 @@ def _show_command(name: str) -> Callable[[], int]:
 
 
 @_devices_group.command("check")
-@click.argument("file", metavar="FILE", shell_complete=_devices)
+@click.argument("file", metavar="FILE", shell_complete=devices)
 def _check_command(file: str) -> Callable[[], int]:
     """Check a device file: all its faults at once, each with its path.
 
@@ -169,7 +148,7 @@ def _check_command(file: str) -> Callable[[], int]:
 @app.command("energy")
 @click.argument("table", metavar="[TABLE]", required=False)
 @click.option(
-    "--json", "to", **_TO_OUTPUT, help="Write the numbers as JSON; - or no name behind it is the standard output."
+    "--json", "to", **TO_OUTPUT, help="Write the numbers as JSON; - or no name behind it is the standard output."
 )
 def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
     """Show a table of energies: every operation and access, and how many times each other one it costs.
@@ -182,22 +161,18 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
     return lambda: show_energy(table, to)
 
 
-def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.option(*names, cls=SectionedOption, section=section, **settings)
-
-
 @app.command("weigh", cls=SectionedCommand, help=_WEIGH_HELP, epilog=_EXAMPLES)
-@click.argument("source", metavar="SOURCE", shell_complete=_sources)
-@_option(_NETWORK, "--batch", type=click.IntRange(min=1), metavar="N", help="Size of the batch dimension.")
-@_option(
+@click.argument("source", metavar="SOURCE", shell_complete=sources)
+@option(_NETWORK, "--batch", type=click.IntRange(min=1), metavar="N", help="Size of the batch dimension.")
+@option(
     _NETWORK,
     "--sequence",
     type=click.IntRange(min=1),
     metavar="N",
     help="Size of the dimensions named like a sequence (seq, sequence_length).",
 )
-@_option(_NETWORK, "--dim", "dims", multiple=True, metavar="NAME=N", help="Size of one named dimension. Repeatable.")
-@_option(
+@option(_NETWORK, "--dim", "dims", multiple=True, metavar="NAME=N", help="Size of one named dimension. Repeatable.")
+@option(
     _NETWORK,
     "--input",
     "inputs",
@@ -206,50 +181,50 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
     help="Shape of one input; of a PyTorch model also with its type: NAME=1x128:int64. Without a name, of the next "
     "argument of forward. Repeatable.",
 )
-@_option(
+@option(
     _COSTS,
     "--on",
     multiple=True,
     metavar="DEVICE",
-    shell_complete=_devices,
+    shell_complete=devices,
     help="Give a verdict for this device: a name that `weighbridge devices` lists, a group of them (mcu, npu, board, server), "
     "or a device file. Repeatable.",
 )
-@_option(
+@option(
     _COSTS,
     "--precision",
     metavar="P",
     help="Weights, activations and the device's peak rate at one precision: int8, fp16, fp32 …",
 )
-@_option(
+@option(
     _COSTS,
     "--weight-bits",
     multiple=True,
     metavar="[TARGET=]BITS",
     help="Bits of the weights: of all, or of the first, the last, the rest, a name or a pattern (conv*=8). Repeatable.",
 )
-@_option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
-@_option(
+@option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
+@option(
     _COSTS,
     "--batches",
     metavar="N,N,…",
     help="Show the throughput at these batch sizes, as in 1,8,32: the source is weighed at each of them.",
 )
-@_option(_COSTS, "--fps", metavar="RATE", help="Show how many frames an inference misses at this many a second.")
-@_option(
+@option(_COSTS, "--fps", metavar="RATE", help="Show how many frames an inference misses at this many a second.")
+@option(
     _COSTS,
     "--energy",
     metavar="TABLE",
     help="Show the energy by this table: a name that `weighbridge energy` lists (45nm), or a file.",
 )
-@_option(
+@option(
     _COSTS,
     "--battery",
     metavar="CAPACITY@VOLTAGE",
     help="Show the charge of an inference, and how many of them this battery pays for: 2000mAh@3.7V.",
 )
-@_option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
-@_option(
+@option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
+@option(
     _COSTS,
     "--convention",
     "conventions",
@@ -257,12 +232,10 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
     metavar="NAME",
     help="Show the figures of another counter's convention beside ours: fvcore. Repeatable.",
 )
-@_option(
-    _OUTPUT, "--json", **_TO_OUTPUT, help="Write the report as JSON; - or no name behind it is the standard output."
-)
-@_option(_OUTPUT, "--csv", **_TO_OUTPUT, help="Write a row for every node as CSV.")
-@_option(_OUTPUT, "--markdown", **_TO_OUTPUT, help="Write the report as Markdown.")
-@_option(
+@option(_OUTPUT, "--json", **TO_OUTPUT, help="Write the report as JSON; - or no name behind it is the standard output.")
+@option(_OUTPUT, "--csv", **TO_OUTPUT, help="Write a row for every node as CSV.")
+@option(_OUTPUT, "--markdown", **TO_OUTPUT, help="Write the report as Markdown.")
+@option(
     _OUTPUT,
     "-o",
     "--output",
@@ -271,28 +244,28 @@ def _option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..
     metavar="FILE",
     help="Write the report to a file, in the format of its suffix: .json, .csv, .md, .txt. Repeatable.",
 )
-@_option(
+@option(
     _OUTPUT,
     "--depth",
     type=click.IntRange(min=1),
     metavar="N",
     help="Levels of the module tree to show; by default as many as fit 40 rows.",
 )
-@_option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the module tree.")
-@_option(
+@option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the module tree.")
+@option(
     _OUTPUT,
     "--policy",
     default="live",
     metavar="NAME",
     help="Memory policy that the bytes alive at each layer follow, as in pair_in_place; by default live.",
 )
-@_option(
+@option(
     _CHECKS,
     "--strict",
     is_flag=True,
     help="Exit with 3 unless parameters, MACs and peak memory are exact; other operations and times are not checked.",
 )
-@_option(_CHECKS, "--require-fit", is_flag=True, help="Exit with 1 unless it fits every device given.")
+@option(_CHECKS, "--require-fit", is_flag=True, help="Exit with 1 unless it fits every device given.")
 def _weigh_command(**options: Any) -> Callable[[], int]:
     from weighbridge.cli.weigh import Request, carry_out
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 import click
 
 from weighbridge.calculators.symbols import SYMBOLS
-from weighbridge.cli.help import SectionedCommand, SectionedOption
+from weighbridge.cli.completion import devices, layers
+from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 
 __all__ = ["COMMANDS"]
 
@@ -74,10 +75,6 @@ Exit codes:
 _Command = Callable[..., Any]
 
 
-def _option(section: str, *names: str, **settings: Any) -> Callable[[_Command], _Command]:
-    return click.option(*names, cls=SectionedOption, section=section, **settings)
-
-
 def _symbols(names: Iterable[str], *, in_all_kinds: bool) -> Callable[[_Command], _Command]:
     """An option for each of these symbols, in their order; with what it means in single kinds where all can be asked for."""
 
@@ -86,13 +83,13 @@ def _symbols(names: Iterable[str], *, in_all_kinds: bool) -> Callable[[_Command]
             symbol = SYMBOLS[name]
             text = f"{symbol.meaning} {symbol.also}".strip() if in_all_kinds else symbol.meaning
             metavar = "N" if symbol.most == 1 else "N[xN]" if symbol.most == 2 else "N[xN[xNxN]]"
-            command = _option(_SYMBOLS, f"--{name.replace('_', '-')}", metavar=metavar, help=text)(command)
+            command = option(_SYMBOLS, f"--{name.replace('_', '-')}", metavar=metavar, help=text)(command)
         return command
 
     return add
 
 
-_BIAS: Final = _option(
+_BIAS: Final = option(
     _SYMBOLS,
     "--bias/--no-bias",
     default=None,
@@ -102,39 +99,38 @@ _BIAS: Final = _option(
 
 def _devices(command: _Command) -> _Command:
     """The options that say where the layer runs."""
-    for option in (
-        _option(
+    for add in (
+        option(
             _DEVICES,
             "--bandwidth",
             metavar="RATE",
             help="Bandwidth of such a device in bytes a second: 1e9, 900MB/s or 25GB/s.",
         ),
-        _option(
+        option(
             _DEVICES,
             "--ops-per-s",
             metavar="RATE",
             help="Time it on a device of this peak rate in operations a second: 1e9, 864MOPS or 2TOPS; a multiply-accumulate is "
             "two operations.",
         ),
-        _option(
+        option(
             _DEVICES,
             "--on",
             multiple=True,
             metavar="DEVICE",
+            shell_complete=devices,
             help="Time it on this device: a name that `weighbridge devices` lists, a group of them (mcu, npu, board, server), "
             "or a device file. Repeatable.",
         ),
     ):
-        command = option(command)
+        command = add(command)
     return command
 
 
-_JSON: Final = _option(
+_JSON: Final = option(
     _OUTPUT,
     "--json",
-    metavar="[-|FILE]",
-    is_flag=False,
-    flag_value="-",
+    **TO_OUTPUT,
     help="Write all readouts as JSON; - or no name behind it is the standard output.",
 )
 
@@ -146,21 +142,8 @@ def _request(options: Mapping[str, Any], name: str) -> Any:
     return Request(name, symbols, options["on"], options["ops_per_s"], options["bandwidth"], options["json"])
 
 
-def _layers(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """What the shell offers: kinds, textbook networks, and the layers of the network that is written already."""
-    from weighbridge.calculators import KINDS
-    from weighbridge.textbook import find, names
-
-    network, dot, _ = incomplete.partition(".")
-    if dot and network in names():
-        offers = [f"{network}.{node.name}" for node in find(network).nodes]
-    else:
-        offers = [*KINDS, *(f"{name}." for name in names())]
-    return [offer for offer in offers if offer.startswith(incomplete)]
-
-
 @click.command("layer", cls=SectionedCommand, help=_LAYER_HELP, epilog=_LAYER_EXAMPLES)
-@click.argument("layer", metavar="LAYER", shell_complete=_layers)
+@click.argument("layer", metavar="LAYER", shell_complete=layers)
 @_symbols(SYMBOLS, in_all_kinds=True)
 @_BIAS
 @_devices
@@ -186,7 +169,7 @@ def _separable_command(**options: Any) -> Callable[[], int]:
 
 @click.command("batching", cls=SectionedCommand, help=_BATCHING_HELP, epilog=_BATCHING_EXAMPLES)
 @click.argument("designs", metavar="DESIGN...", nargs=-1, required=True)
-@_option("Deadline", "--fps", metavar="RATE", help="Show how many frames each design misses at this many a second.")
+@option("Deadline", "--fps", metavar="RATE", help="Show how many frames each design misses at this many a second.")
 @_JSON
 def _batching_command(designs: tuple[str, ...], fps: str | None, json: str | None) -> Callable[[], int]:
     from weighbridge.cli.calculators import carry_out_batching

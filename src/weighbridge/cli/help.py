@@ -1,12 +1,16 @@
-"""Help whose options stand in sections."""
+"""Options, and help in which they stand in sections."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import click
 
-__all__ = ["SectionedCommand", "SectionedOption"]
+__all__ = ["TO_OUTPUT", "SectionedCommand", "SectionedOption", "option"]
+
+TO_OUTPUT: Final[dict[str, Any]] = {"metavar": "[-|FILE]", "is_flag": False, "flag_value": "-"}
+"""Of an option that writes to a file, or to the standard output where nothing is behind it."""
 
 
 class SectionedOption(click.Option):
@@ -30,3 +34,8 @@ class SectionedCommand(click.Command):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def option(section: str, *names: str, **settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that adds an option under the heading ``section``."""
+    return click.option(*names, cls=SectionedOption, section=section, **settings)

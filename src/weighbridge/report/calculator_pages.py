@@ -218,8 +218,13 @@ def _layers(found: Separable) -> Grid:
     both = GridRow(
         ("both", exact(found.weights), exact(found.macs), _size(moved), _shape(found.pointwise.output_shape))
     )
-    titles = ("weights", "MACs", "bytes moved", "output")
-    columns = (Column("layer"), *(Column(title, is_number=title != "output") for title in titles))
+    columns = (
+        Column("layer"),
+        Column("weights", True),
+        Column("MACs", True),
+        Column("bytes moved", True, rank=1),
+        Column("output", rank=2),
+    )
     title = "a standard convolution, and the depthwise and the pointwise one in its place"
     return Grid(title, columns, (depthwise, pointwise, both, standard))
 
