@@ -167,8 +167,10 @@ def _epilog(command: click.Command, level: int) -> list[str]:
 
 
 def _marked(text: str) -> str:
-    """The options that a text names, marked as code: a dash alone would be typeset as another sign."""
-    return re.sub(r"(?<![`\w-])--[a-z][a-z-]*\w", r"`\g<0>`", text)
+    """The options that a text names, marked as code unless they stand in code: a dash alone would be typeset as another sign."""
+    return re.sub(
+        r"`[^`]*`|(?<![\w-])(--[a-z][a-z-]*\w)", lambda found: f"`{found[1]}`" if found[1] else found[0], text
+    )
 
 
 def _names(option: click.Option, context: click.Context) -> str:

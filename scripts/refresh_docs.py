@@ -21,11 +21,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from docs import generate_commands, generate_json, generate_onnx, generate_operators, generate_textbook  # noqa: E402
+from docs import (  # noqa: E402
+    generate_commands,
+    generate_json,
+    generate_lecture,
+    generate_onnx,
+    generate_operators,
+    generate_textbook,
+)
 
 GENERATED: Mapping[Path, Callable[[], str]] = {
     ROOT / "docs" / "commands.md": generate_commands.page,
     ROOT / "docs" / "json.md": generate_json.page,
+    ROOT / "docs" / "lecture.md": generate_lecture.page,
     ROOT / "docs" / "onnx.md": generate_onnx.page,
     ROOT / "docs" / "operators.md": generate_operators.page,
     ROOT / "docs" / "textbook.md": generate_textbook.page,
