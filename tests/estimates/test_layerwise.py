@@ -73,19 +73,23 @@ def test_a_node_that_is_not_counted_makes_the_sum_a_lower_bound() -> None:
 
 
 def test_floats_among_integers_have_their_own_rate() -> None:
-    """An int8 layer and a float32 one: the floor says whose rate it takes, the layers have one each."""
+    """A float32 layer and a smaller int8 one: the floor takes the faster rate for both and says so, the layers have their own."""
     builder = Builder("mixed")
     x = builder.input("x", (1, 64), DTYPES["int8"])
     w = builder.stored("w", (64, 64), DTYPES["int8"])
     (x,) = builder.add("linear", [("x", x), ("w", w)], name="small")
     (x,) = builder.add("cast", [("x", x)], {"dtype": "float32"}, name="cast")
-    v = builder.stored("v", (8, 64), DTYPES["float32"])
+    v = builder.stored("v", (100, 64), DTYPES["float32"])
     (x,) = builder.add("linear", [("x", x), ("w", v)], name="head")
     (on,) = weighbridge.weigh(builder.graph([x]), on="toy").on
-    assert on.conditions.precision == "int8"
+    assert on.conditions.precision == "float32"
     times = {one.name: one.compute_s for one in on.nodes}
-    assert (times["small"], times["head"]) == (2 * 64 * 64 / 4e9, 2 * 8 * 64 / 1e9)
-    assert any("512 at float32 among them" in note for note in on.notes)
+    assert (times["small"], times["head"]) == (2 * 64 * 64 / 4e9, 2 * 100 * 64 / 1e9)
+    assert on.latency.compute_s == 2 * 164 * 64 / 4e9
+    assert any("takes all MACs at int8, the fastest" in note for note in on.notes)
+    (forced,) = weighbridge.weigh(builder.graph([x]), on="toy", precision="float32").on
+    assert forced.latency.compute_s == 2 * 164 * 64 / 1e9
+    assert not any("the fastest" in note for note in forced.notes)
 
 
 COUNTS = st.integers(0, 10**9)

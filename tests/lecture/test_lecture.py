@@ -1,7 +1,7 @@
 """Every number of the source material, out of the public interface.
 
 The stated values are read from lecture.toml, never copied.  Each check is given one entry of it; an entry without a check
-stands in ``LATER``, with the reason.
+is one that docs/lecture.md puts off, with the reason.
 """
 
 from __future__ import annotations
@@ -11,20 +11,12 @@ from decimal import Decimal
 
 import pytest
 
+from docs import generate_lecture
 from tests.lecture import activations, energies, measurements, operations, parameters  # noqa: F401 (they register their checks)
 from tests.lecture.entries import CHECKS
 
-LATER = {
-    "alexnet_size.deep_compression": "pruning, quantisation and coding of weights: compressed sizes have their own issue",
-    "deep_compression_alexnet": "as above",
-    "training_memory.rule": "the issue on training memory",
-    "training_memory.resnet50_saved_MB": "the issue on training memory",
-    "training_memory.mobilenetv2_1_4_saved_MB": "the issue on training memory",
-    "training_memory.mobilenetv2_1_4_peak_MB": "the issue on training memory",
-    "training_memory.resnet50_saved_bias_only_MB": "the issue on training memory",
-    "training_memory.mobilenetv2_1_4_saved_bias_only_MB": "the issue on training memory",
-    "training_memory.bias_only": "the issue on training memory",
-}
+LATER = generate_lecture.later()
+"""Entries that later issues are about, as the page on the source material lists them."""
 TEXTS = {"part", "what"}
 """Keys that say what a table is about; where they hold a rule or a number they have a check."""
 

@@ -51,8 +51,9 @@ def estimate(
 ) -> Estimate:
     """The verdict, the latency floor, the times of the nodes and the energy of a network on one device.
 
-    ``precision`` is the one that all arithmetic is done in, by default the network's own: its most frequent one for the floor,
-    each node's for the nodes; ``batch`` is only reported.  ``fps`` asks for the frames missed, ``battery`` for the charge.
+    ``precision`` is the one that all arithmetic is done in, by default the network's own: each node's for the nodes, and for
+    the floor the fastest of those, as nothing may be below it; ``batch`` is only reported.  ``fps`` asks for the frames
+    missed, ``battery`` for the charge.
     Raises ``BadSpec`` for a precision that does not exist.
     """
     forced = None if precision is None else precision_named(precision)
@@ -61,8 +62,12 @@ def estimate(
     notes = []
     if own is not None and used is not None and _stored_bits(used) != _stored_bits(own):
         notes.append(f"arithmetic at {used}, bytes as the network stores them ({own})")
-    notes += _mixed(demand, used) if forced is None else ()
-    verdict, floor = fit(demand, device), latency(demand, device, used)
+    rated = used if forced else _fastest(demand, device)
+    if rated != used:
+        notes.append(
+            f"the floor takes all MACs at {rated}, the fastest of the precisions; layer by layer each has its own"
+        )
+    verdict, floor = fit(demand, device), latency(demand, device, rated)
     times = node_times(demand, device, forced)
     summed = layerwise(demand, times, forced)
     floor = floor._replace(layerwise_s=summed.time_s, layerwise_exact=summed.exact)
@@ -85,13 +90,14 @@ def estimate(
     )
 
 
-def _mixed(demand: Demand, used: str | None) -> list[str]:
-    """A note where the floor takes operations of several precisions at the rate of one."""
-    others = {str(name): macs for name, macs in demand.macs_by_precision if macs and name != used}
-    if not others:
-        return []
-    named = ", ".join(f"{macs:,} at {name}" for name, macs in others.items())
-    return [f"the floor takes all MACs at {used}, {named} among them; layer by layer each has its own rate"]
+def _fastest(demand: Demand, device: Device) -> str | None:
+    """The precision of most MACs, or one of the others if the device is faster there; the first has to have a rate."""
+    own = device.peak(demand.precision) if demand.precision else None
+    if own is None:
+        return demand.precision
+    others = (device.peak(name) for name, macs in demand.macs_by_precision if name and macs)
+    known = [peak for peak in others if peak is not None]
+    return max((own, *known), key=lambda peak: peak.ops_per_s.value).precision
 
 
 def _stored_bits(precision: str) -> int:
