@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto
 
 from tests.onnx.build import FLOAT, graph, load, model, node, operators, shapes, tensor, value, weight
-from tests.onnx.without_rule import HOW, WITHOUT_RULE, described, known_to_onnx
+from tests.onnx.known_operators import HOW, described, known_to_onnx
 from weighbridge import weigh
 from weighbridge.errors import BadModel, UnsupportedFormat
 from weighbridge.frontends.onnx_table import RULES
@@ -255,12 +255,11 @@ def test_newer_operator_sets_are_read_and_said_so() -> None:
 
 
 def test_every_operator_of_the_table_exists() -> None:
-    """What rules name exists; what onnx defines has a rule or stands in the list of those without."""
+    """What rules name exists; what onnx defines has a rule."""
     from weighbridge.frontends.foreign import As
 
     for rule in RULES[""].values():
         if isinstance(rule, As):
             slots = {slot.name for slot in OPERATORS[rule.operator].slots}
             assert {word.lstrip("*") for word in rule.operands.split()} - {"-"} <= slots, rule
-    assert known_to_onnx() - described() == WITHOUT_RULE & known_to_onnx(), HOW
-    assert not WITHOUT_RULE & described(), HOW
+    assert known_to_onnx() - described() == set(), HOW

@@ -12,7 +12,7 @@ from typing import Any
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
-from weighbridge.frontends import onnx_control
+from weighbridge.frontends import onnx_control, onnx_sequences
 from weighbridge.frontends.foreign import Foreign, Held, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
@@ -59,6 +59,7 @@ class Capture:
         self.static: set[str] = set()
         self.read: set[str] = set()
         self.origins: dict[str, str] = {}
+        self.sequences: dict[str, tuple[onnx_control.Shaped, ...]] = {}  # what is in one that the graph puts together
         self._storages: dict[Any, tuple[Any, str]] = {}
         self._kinds: dict[tuple[Any, int], TensorType] = {}
         self.functions = functions_of(model.proto.functions)
@@ -343,8 +344,7 @@ def _constant(capture: Capture, scope: Scope, call: Foreign, record: Record) -> 
         elif key == "sparse_value":
             capture.store_sparse(scope, value, name, "Constant")
         elif key in _CONSTANT_TYPES:
-            shape = (len(value),) if isinstance(value, tuple) else ()
-            values = value if isinstance(value, tuple) else (value,)
+            shape, values = ((len(value),), value) if isinstance(value, tuple) else ((), (value,))
             capture.hold(scope, name, Array(_CONSTANT_TYPES[key], shape, values), "Constant", record.proto)
         else:
             continue
@@ -383,8 +383,7 @@ def _shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> Non
     elif record.op == "Size":
         capture.hold(scope, _result(call, record), Array("int64", (), (kind.elements,)), "Size")
     else:
-        start, end = call.get("start", 0), call.get("end")
-        shape = kind.shape[start:end]
+        shape = kind.shape[call.get("start", 0) : call.get("end")]
         capture.hold(scope, _result(call, record), Array("int64", (len(shape),), shape), "Shape")
 
 
@@ -396,4 +395,5 @@ _SPECIAL = {
     "If": onnx_control.branch,
     "Loop": onnx_control.loop,
     "Scan": onnx_control.scan,
+    **onnx_sequences.SPECIAL,
 }

@@ -24,7 +24,7 @@ from weighbridge.graph import BRANCH, LOOP, SCAN, Body, Shape, Tensor, TensorTyp
 if TYPE_CHECKING:
     from weighbridge.frontends.onnx_capture import Capture
 
-__all__ = ["branch", "inline", "loop", "scan"]
+__all__ = ["Shaped", "branch", "build_body", "finish", "formals_of", "graph_of", "inline", "loop", "scan", "shaped"]
 
 MAX_DEPTH = 100
 """Functions and bodies inside each other; Python's own stack ends a little later."""
@@ -33,7 +33,7 @@ MAX_REBUILT_DEPTH = 3
 _UNKNOWN_TRIPS = "how often it runs depends on values: one pass is counted"
 
 
-class _Type(NamedTuple):
+class Shaped(NamedTuple):
     """A type whose shape may be unknown."""
 
     shape: Shape | None
@@ -94,7 +94,7 @@ def _rename(scope: Scope, inner: Scope, call: Foreign, record: Record, results: 
 def branch(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
     """``If``: the branch that is taken where that is known, else both as bodies."""
     names = ("then_branch", "else_branch")
-    graphs = [_graph_of(call, name) for name in names]
+    graphs = [graph_of(call, name) for name in names]
     condition = call.values(0)
     if condition is not None and len(condition) == 1:
         graph = graphs[0] if condition[0] else graphs[1]
@@ -104,42 +104,42 @@ def branch(capture: Capture, scope: Scope, call: Foreign, record: Record) -> Non
         _rename(scope, inner, call, record, [one.name for one in graph.output])
         return
     capture.reserve_outputs(scope, call, record)
-    built = [_build(capture, scope, call, name, ()) for name in names]
+    built = [build_body(capture, scope, call, name, ()) for name in names]
     if any(len(one.outputs) != len(record.outputs) for one in built):
         raise BadModel(f"has {len(record.outputs)} results, its branches other numbers of them", where=call.name)
     types = []
     for index in range(len(record.outputs)):
         one, other = (each.tensor(index) for each in built)
-        types.append(_Type(one.shape if one.shape == other.shape else None, one.dtype))
+        types.append(Shaped(one.shape if one.shape == other.shape else None, one.dtype))
     operands = [("condition", call.operand(0))]
-    _finish(capture, scope, call, record, BRANCH, operands, built, types, 1)
+    finish(capture, scope, call, record, BRANCH, operands, built, types, 1)
 
 
 def loop(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
     """``Loop``: the body runs as often as a known trip count says, if its condition cannot end it before."""
-    graph = _graph_of(call, "body")
-    formals = _formals(graph)
+    graph = graph_of(call, "body")
+    formals = formals_of(graph)
     if len(formals) != len(call.inputs) or len(formals) < 2:
         raise BadModel(f"its body takes {len(formals)} tensors and is given {len(call.inputs)}", where=call.name)
     control = [_control_type(formals[0], "int64"), _control_type(formals[1], "bool")]
-    carried = [_type_of(scope, tensor) for tensor in call.inputs[2:]]
+    carried = [shaped(scope, tensor) for tensor in call.inputs[2:]]
     capture.reserve_outputs(scope, call, record)
-    built = _build(capture, scope, call, "body", [*control, *carried])
+    built = build_body(capture, scope, call, "body", [*control, *carried])
     while (changed := _changed(built, carried)) and scope.frame.depth < MAX_REBUILT_DEPTH:
-        carried = [_Type(None, one.dtype) if index in changed else one for index, one in enumerate(carried)]
-        built = _build(capture, scope, call, "body", [*control, *carried])
+        carried = [Shaped(None, one.dtype) if index in changed else one for index, one in enumerate(carried)]
+        built = build_body(capture, scope, call, "body", [*control, *carried])
     trips = _trips(capture, call, built)
-    finals = [_Type(None, one.dtype) if index in changed else one for index, one in enumerate(carried)]
+    finals = [Shaped(None, one.dtype) if index in changed else one for index, one in enumerate(carried)]
     collected = [_stacked(built.tensor(index), trips, 0) for index in range(1 + len(carried), len(built.outputs))]
     operands = [
         (name, tensor)
         for name, tensor in zip(("trips", "condition", *["carried"] * len(carried)), call.inputs, strict=True)
         if tensor
     ]
-    _finish(capture, scope, call, record, LOOP, operands, [built], [*finals, *collected], trips)
+    finish(capture, scope, call, record, LOOP, operands, [built], [*finals, *collected], trips)
 
 
-def _changed(built: _Built, carried: Sequence[_Type]) -> set[int]:
+def _changed(built: _Built, carried: Sequence[Shaped]) -> set[int]:
     """The carried tensors that come out of the body with another shape than they went in."""
     if len(built.outputs) < 1 + len(carried):
         raise BadModel(
@@ -174,22 +174,24 @@ def _goes_on(capture: Capture, built: _Built) -> bool:
 
 def scan(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
     """``Scan``: the body runs once for every element of the scanned axis (in opset 8 once for every sequence of the batch, too)."""
-    graph, count = _graph_of(call, "body"), int(call.get("num_scan_inputs", 0))
+    graph, count = graph_of(call, "body"), int(call.get("num_scan_inputs", 0))
     given = call.inputs[1:] if call.version < 9 else call.inputs
     states, scanned = given[: len(given) - count], given[len(given) - count :]
-    if not 1 <= count <= len(given) or len(_formals(graph)) != len(given):
-        raise BadModel(f"scans {count} of {len(given)} tensors, its body takes {len(_formals(graph))}", where=call.name)
+    if not 1 <= count <= len(given) or len(formals_of(graph)) != len(given):
+        raise BadModel(
+            f"scans {count} of {len(given)} tensors, its body takes {len(formals_of(graph))}", where=call.name
+        )
     layout = _Batched(scope, call) if call.version < 9 else _Plain(scope, call)
     state_types = [layout.state(tensor) for tensor in states]
     slices = [layout.slice(tensor, index) for index, tensor in enumerate(scanned)]
     capture.reserve_outputs(scope, call, record)
-    built = _build(capture, scope, call, "body", [*state_types, *slices])
+    built = build_body(capture, scope, call, "body", [*state_types, *slices])
     if len(built.outputs) < len(states):
         raise BadModel(f"returns {len(built.outputs)} tensors and carries {len(states)}", where=call.name)
-    types = [_type_of(scope, tensor) for tensor in states]
+    types = [shaped(scope, tensor) for tensor in states]
     types += [layout.collected(built.tensor(at), at - len(states)) for at in range(len(states), len(built.outputs))]
     operands = [("carried", tensor) for tensor in states] + [("scanned", tensor) for tensor in scanned]
-    _finish(capture, scope, call, record, SCAN, operands, [built], types, layout.trips)
+    finish(capture, scope, call, record, SCAN, operands, [built], types, layout.trips)
 
 
 class _Plain:
@@ -200,18 +202,18 @@ class _Plain:
         self.call = call
         self.trips: int | None = None
 
-    def state(self, tensor: str) -> _Type:
-        return _type_of(self.scope, tensor)
+    def state(self, tensor: str) -> Shaped:
+        return shaped(self.scope, tensor)
 
-    def slice(self, tensor: str, index: int) -> _Type:
-        shape, dtype = _type_of(self.scope, tensor)
+    def slice(self, tensor: str, index: int) -> Shaped:
+        shape, dtype = shaped(self.scope, tensor)
         if shape is None:
-            return _Type(None, dtype)
+            return Shaped(None, dtype)
         axis = self._axis("scan_input_axes", index, len(shape))
         self._count(shape[axis])
-        return _Type(shape[:axis] + shape[axis + 1 :], dtype)
+        return Shaped(shape[:axis] + shape[axis + 1 :], dtype)
 
-    def collected(self, tensor: Tensor, index: int) -> _Type:
+    def collected(self, tensor: Tensor, index: int) -> Shaped:
         rank = 1 if tensor.shape is None else len(tensor.shape) + 1
         return _stacked(tensor, self.trips, self._axis("scan_output_axes", index, rank))
 
@@ -235,56 +237,58 @@ class _Batched(_Plain):
         super().__init__(scope, call)
         self.leading: Shape | None = None
 
-    def state(self, tensor: str) -> _Type:
-        shape, dtype = _type_of(self.scope, tensor)
-        return _Type(shape[1:] if shape else None, dtype)
+    def state(self, tensor: str) -> Shaped:
+        shape, dtype = shaped(self.scope, tensor)
+        return Shaped(shape[1:] if shape else None, dtype)
 
-    def slice(self, tensor: str, index: int) -> _Type:
-        shape, dtype = _type_of(self.scope, tensor)
+    def slice(self, tensor: str, index: int) -> Shaped:
+        shape, dtype = shaped(self.scope, tensor)
         if shape is None:
-            return _Type(None, dtype)
+            return Shaped(None, dtype)
         if len(shape) < 2:
             raise BadModel(f"scans a tensor of {len(shape)} dimensions", where=self.call.name)
         self._count(shape[0] * shape[1])
         self.leading = shape[:2]
-        return _Type(shape[2:], dtype)
+        return Shaped(shape[2:], dtype)
 
-    def collected(self, tensor: Tensor, index: int) -> _Type:
+    def collected(self, tensor: Tensor, index: int) -> Shaped:
         known = self.leading is not None and tensor.shape is not None
-        return _Type((*(self.leading or ()), *(tensor.shape or ())) if known else None, tensor.dtype)
+        return Shaped((*(self.leading or ()), *(tensor.shape or ())) if known else None, tensor.dtype)
 
 
-def _stacked(tensor: Tensor, trips: int | None, axis: int) -> _Type:
+def _stacked(tensor: Tensor, trips: int | None, axis: int) -> Shaped:
     """What a body returns, one beside the other along a new axis."""
     if tensor.shape is None or trips is None:
-        return _Type(None, tensor.dtype)
-    return _Type((*tensor.shape[:axis], trips, *tensor.shape[axis:]), tensor.dtype)
+        return Shaped(None, tensor.dtype)
+    return Shaped((*tensor.shape[:axis], trips, *tensor.shape[axis:]), tensor.dtype)
 
 
-def _graph_of(call: Foreign, name: str) -> Any:
+def graph_of(call: Foreign, name: str) -> Any:
+    """The subgraph in an attribute.  Raises ``BadModel`` where there is none."""
     graph = call.get(name)
     if graph is None or not hasattr(graph, "node"):
         raise BadModel(f"lacks its subgraph {name!r}", where=call.name, hint="the file is damaged")
     return graph
 
 
-def _formals(graph: Any) -> list[Any]:
+def formals_of(graph: Any) -> list[Any]:
     """The inputs of a subgraph, without initialisers that are listed among them."""
     stored = {one.name for one in graph.initializer}
     return [one for one in graph.input if one.name not in stored]
 
 
-def _type_of(scope: Scope, tensor: str) -> _Type:
+def shaped(scope: Scope, tensor: str) -> Shaped:
+    """The type of a tensor as far as it is known; of an absent one nothing is."""
     if not tensor:
-        return _Type(None, DTYPES["opaque"])
+        return Shaped(None, DTYPES["opaque"])
     found = scope.frame.builder.tensors[tensor]
-    return _Type(found.shape, found.dtype)
+    return Shaped(found.shape, found.dtype)
 
 
-def _control_type(formal: Any, dtype: str) -> _Type:
+def _control_type(formal: Any, dtype: str) -> Shaped:
     """Iteration number and condition are scalars; some files declare them as one element, and index them so."""
     stated = declared_type(formal.type, formal.name).shape({})
-    return _Type(stated if stated == (1,) else (), DTYPES[dtype])
+    return Shaped(stated if stated == (1,) else (), DTYPES[dtype])
 
 
 def _check_depth(scope: Scope, call: Foreign) -> None:
@@ -308,12 +312,12 @@ def _inner(scope: Scope, frame: Frame, call: Foreign, path: str = "") -> Scope:
     )
 
 
-def _build(capture: Capture, scope: Scope, call: Foreign, name: str, types: Sequence[_Type]) -> _Built:
+def build_body(capture: Capture, scope: Scope, call: Foreign, name: str, types: Sequence[Shaped]) -> _Built:
     """The subgraph in an attribute as a graph of its own, its inputs of these types."""
-    graph = _graph_of(call, name)
+    graph = graph_of(call, name)
     frame = Frame(Builder(name), scope.frame)
     inner, inputs = _inner(scope, frame, call), []
-    formals = _formals(graph)
+    formals = formals_of(graph)
     if len(formals) != len(types):
         raise BadModel(f"its {name} takes {len(formals)} tensors and is given {len(types)}", where=call.name)
     try:
@@ -328,7 +332,7 @@ def _build(capture: Capture, scope: Scope, call: Foreign, name: str, types: Sequ
     return _Built(frame, tuple(inputs), outputs)
 
 
-def _finish(
+def finish(
     capture: Capture,
     scope: Scope,
     call: Foreign,
@@ -336,7 +340,7 @@ def _finish(
     operator: str,
     operands: list[tuple[str, str]],
     built: Sequence[_Built],
-    types: Sequence[_Type],
+    types: Sequence[Shaped],
     trips: int | None,
 ) -> None:
     """Add the node that holds the bodies."""

@@ -1,7 +1,7 @@
 """What the rules of ai.onnx.ml have in common: lists in attributes that become operands, and how scores become a result.
 
-The operators of that domain keep learned numbers and tables in attributes.  A rule asks for them here, so that a list whose
-length does not fit is an error that names it.
+The operators of that domain keep learned numbers and tables in attributes, and a few of ONNX's own do.  A rule asks for them
+here, so that a list whose length does not fit is an error that names it.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_table_layers import LAYER_RULES
 from weighbridge.frontends.onnx_table_ml import ML_RULES
 from weighbridge.frontends.onnx_table_shapes import SHAPE_RULES
+from weighbridge.frontends.onnx_table_signals import SIGNAL_RULES
 from weighbridge.frontends.onnx_tensors import dtype_of
 from weighbridge.graph import Attribute
 
@@ -203,6 +204,6 @@ _SEQUENCE_RULES: Final[dict[str, Rule]] = {
 }
 
 RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
-    "": {**LAYER_RULES, **SHAPE_RULES, **_ELEMENTWISE_RULES, **_SEQUENCE_RULES},
+    "": {**LAYER_RULES, **SHAPE_RULES, **SIGNAL_RULES, **_ELEMENTWISE_RULES, **_SEQUENCE_RULES},
     "ai.onnx.ml": ML_RULES,
 }

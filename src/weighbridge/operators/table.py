@@ -17,6 +17,7 @@ from .gathering import GATHERING_OPERATORS
 from .generators import GENERATOR_OPERATORS
 from .geometry import GEOMETRY_OPERATORS
 from .linear import LINEAR_OPERATORS
+from .linear_attention import LINEAR_ATTENTION_OPERATORS
 from .losses import LOSS_OPERATORS
 from .moves import MOVE_OPERATORS
 from .normalisation import NORMALISATION_OPERATORS
@@ -28,6 +29,7 @@ from .reductions import REDUCTION_OPERATORS
 from .sampling import SAMPLING_OPERATORS
 from .selection import SELECTION_OPERATORS
 from .sequences import SEQUENCE_OPERATORS
+from .signals import SIGNAL_OPERATORS
 from .solving import SOLVING_OPERATORS
 from .spectral import SPECTRAL_OPERATORS
 from .unary import UNARY_OPERATORS
@@ -43,6 +45,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         LINEAR_OPERATORS,
         EINSUM_OPERATORS,
         ATTENTION_OPERATORS,
+        LINEAR_ATTENTION_OPERATORS,
         RECURRENT_OPERATORS,
         EMBEDDING_OPERATORS,
         POOLING_OPERATORS,
@@ -60,6 +63,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         SAMPLING_OPERATORS,
         SELECTION_OPERATORS,
         SPECTRAL_OPERATORS,
+        SIGNAL_OPERATORS,
         SOLVING_OPERATORS,
         SEQUENCE_OPERATORS,
         LOSS_OPERATORS,

@@ -1,4 +1,4 @@
-"""ONNX's own operators that nothing here describes: the one list of them, for the tests and for the page on ONNX."""
+"""ONNX's own operators, and those of them that something here describes."""
 
 from __future__ import annotations
 
@@ -6,20 +6,12 @@ import onnx
 
 from weighbridge.frontends.onnx_table import RULES
 
-__all__ = ["CONTROL_FLOW", "HOW", "WITHOUT_RULE", "described", "known_to_onnx"]
+__all__ = ["CONTROL_FLOW", "HOW", "described", "known_to_onnx"]
 
-WITHOUT_RULE = frozenset(
-    {
-        *("CausalConvWithState", "DFT", "ImageDecoder", "LinearAttention", "MelWeightMatrix", "STFT", "SequenceMap"),
-        "TfIdfVectorizer",
-    }
-)
-"""Named by every report that meets them, never counted as nothing."""
-
-CONTROL_FLOW = frozenset({"Constant", "If", "Loop", "Scan"})
+CONTROL_FLOW = frozenset({"Constant", "If", "Loop", "Scan", "SequenceMap"})
 """Read by the front end itself: bodies and stored values are no calls of an operator."""
 
-HOW = "an operator that got a rule leaves WITHOUT_RULE in tests/onnx/without_rule.py, one that has none is added there"
+HOW = "an operator without a rule: a line in the table of its domain says which of ours it is (docs/add-an-operator.md)"
 
 
 def known_to_onnx() -> frozenset[str]:

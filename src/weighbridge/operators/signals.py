@@ -1,0 +1,90 @@
+"""Signals and text on their way into a network: mel filters, counts of n-grams, encoded images.
+
+A matrix of mel filters takes, for both ends of the scale, 1 add, 2 mul, 1 special; for the step between its edges 1 add, 1 div; for
+an edge (there are two more than bands) 3 add, 4 mul, 1 div, 1 special; for an element 1 add, 1 div, 2 compare, as if it lay on both
+sides of its triangle.  Which n-grams occur, and how an image was encoded, only the values say.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from weighbridge.dtypes import DTYPES, DType
+from weighbridge.errors import GraphError
+from weighbridge.graph import TensorType
+
+from .record import REQUIRED, Call, Kind, Op, Work
+from .rules import dtype_of, known, sizes_of
+
+__all__ = ["SIGNAL_OPERATORS"]
+
+
+def _one(call: Call, name: str) -> int:
+    sizes = sizes_of(call, name)
+    if len(sizes) != 1:
+        raise GraphError(f"{name} is one number, not {call[name]!r}")
+    return sizes[0]
+
+
+def _mel(call: Call) -> tuple[TensorType | DType, ...]:
+    """A row for every frequency of a one-sided spectrum of ``size`` samples, a column for every band."""
+    dtype = dtype_of(call)
+    if not known(call, "size", "bands"):
+        return (dtype,)
+    return (TensorType((_one(call, "size") // 2 + 1, _one(call, "bands")), dtype),)
+
+
+def _mel_work(call: Call) -> Work:
+    """1 add, 1 div, 2 compare an element; 3 add, 4 mul, 1 div, 1 special an edge; 3 add, 4 mul, 1 div, 2 special for the ends."""
+    edges = call.outputs[0].shape[1] + 2
+    done = Work(add=1, div=1, compare=2).times(call.outputs[0].elements)
+    return done.plus(Work(add=3, mul=4, div=1, special=1).times(edges)).plus(Work(add=3, mul=4, div=1, special=2))
+
+
+def _n_grams(call: Call) -> tuple[TensorType, ...]:
+    """A row of x, or x itself, becomes a row of ``size`` counts."""
+    if len(call.x.shape) not in (1, 2):
+        raise GraphError(f"n-grams are counted in a row or several, not in a tensor of shape {call.x.shape}")
+    return (TensorType((*call.x.shape[:-1], _one(call, "size")), DTYPES["float32"]),)
+
+
+def _n_grams_work(call: Call) -> None:
+    """Depends on which n-grams occur."""
+
+
+def _image(call: Call) -> tuple[DType, ...]:
+    return (DTYPES["uint8"],)
+
+
+def _image_work(call: Call) -> None:
+    """Depends on how the image is encoded."""
+
+
+SIGNAL_OPERATORS: Final = (
+    Op(
+        "mel_weights",
+        Kind.GENERATOR,
+        "*numbers:control",
+        _mel,
+        _mel_work,
+        attributes={"size": REQUIRED, "bands": REQUIRED, "dtype": "float32"},
+        summary="overlapping triangles that gather the frequencies of a spectrum into bands of the mel scale",
+    ),
+    Op(
+        "ngram_counts",
+        Kind.INDEX,
+        "x pool:control weights:statistic? *positions:control",
+        _n_grams,
+        _n_grams_work,
+        attributes={"size": REQUIRED},
+        summary="how often each n-gram of a pool occurs in a row, times its weight",
+    ),
+    Op(
+        "image_decoder",
+        Kind.POOLING,
+        "x",
+        _image,
+        _image_work,
+        summary="the image that an encoded file holds",
+    ),
+)
