@@ -89,7 +89,8 @@ A matrix product with a stored matrix on the right is a `linear` layer, and rows
 ## What has no rule
 
 It stays in the graph under its name, with the types that the file states, its totals are lower bounds (`--strict` refuses
-them), and its stored tensors count as parameters. ONNX's own operators all have one, and so has the whole of `ai.onnx.ml`.
+them), and its stored tensors count as parameters. ONNX's own operators all have one, and so have those of
+`ai.onnx.ml` and `ai.onnx.preview.training`.
 
 ## Real files
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
-from weighbridge.frontends import onnx_control, onnx_sequences
+from weighbridge.frontends import onnx_control, onnx_sequences, onnx_training
 from weighbridge.frontends.foreign import Foreign, Held, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
@@ -60,6 +60,7 @@ class Capture:
         self.read: set[str] = set()
         self.origins: dict[str, str] = {}
         self.sequences: dict[str, tuple[onnx_control.Shaped, ...]] = {}  # what is in one that the graph puts together
+        self.walks = onnx_training.Walks()
         self._storages: dict[Any, tuple[Any, str]] = {}
         self._kinds: dict[tuple[Any, int], TensorType] = {}
         self.functions = functions_of(model.proto.functions)
@@ -127,9 +128,8 @@ class Capture:
             raise BadModel(f"the sparse tensor has the shape {shape}", where=name)
         self.place(scope, name, TensorType(shape, dtype_of(sparse.values.data_type)), origin, sparse)
         held = prod(sparse.values.dims)
-        self.notes.append(
-            f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them"
-        )
+        note = f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them"
+        self.notes.append(note)
 
     # Nodes
 
@@ -150,8 +150,8 @@ class Capture:
         function = self.functions.get(key_of(record.proto)) if self.functions else None
         if function is not None:
             onnx_control.inline(self, scope, call, record, function)
-        elif record.domain == "" and record.op in _SPECIAL:
-            _SPECIAL[record.op](self, scope, call, record)
+        elif (special := _SPECIAL.get(record.domain, {}).get(record.op)) is not None:
+            special(self, scope, call, record)
         else:
             self.translate(scope, call, record)
 
@@ -353,12 +353,9 @@ def _constant(capture: Capture, scope: Scope, call: Foreign, record: Record) -> 
 
 
 _CONSTANT_TYPES = {
-    "value_float": "float32",
-    "value_floats": "float32",
-    "value_int": "int64",
-    "value_ints": "int64",
-    "value_string": "string",
-    "value_strings": "string",
+    f"value_{name}{plural}": dtype
+    for name, dtype in (("float", "float32"), ("int", "int64"), ("string", "string"))
+    for plural in ("", "s")
 }
 
 
@@ -387,13 +384,15 @@ def _shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> Non
         capture.hold(scope, _result(call, record), Array("int64", (len(shape),), shape), "Shape")
 
 
-_SPECIAL = {
-    "Constant": _constant,
-    "ConstantOfShape": _constant_of_shape,
-    "Shape": _shape,
-    "Size": _shape,
-    "If": onnx_control.branch,
-    "Loop": onnx_control.loop,
-    "Scan": onnx_control.scan,
-    **onnx_sequences.SPECIAL,
+_SPECIAL: Mapping[str, Mapping[str, Any]] = {
+    "": {
+        "Constant": _constant,
+        "ConstantOfShape": _constant_of_shape,
+        **dict.fromkeys(("Shape", "Size"), _shape),
+        "If": onnx_control.branch,
+        "Loop": onnx_control.loop,
+        "Scan": onnx_control.scan,
+        **onnx_sequences.SPECIAL,
+    },
+    onnx_training.TRAINING_DOMAIN: onnx_training.TRAINING_SPECIAL,
 }

@@ -39,6 +39,9 @@ def records_of(protos: Iterable[Any], *, looks_inside: bool = True) -> list[Reco
         domain, attributes = proto.domain, proto.attribute
         graphs = graphs_of(attributes) if looks_inside else ()
         outer = frozenset[str]().union(*map(_free_names, graphs)) if graphs else _NO_NAMES
+        if proto.op_type == "Gradient" and domain == "ai.onnx.preview.training":
+            # It differentiates what an attribute names, which comes before it like an operand.
+            outer |= {one.s.decode("utf-8", "replace") for one in attributes if one.name == "y"}
         records.append(
             Record(
                 proto.name,

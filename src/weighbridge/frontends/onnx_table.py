@@ -16,6 +16,7 @@ from weighbridge.frontends.onnx_table_ml import ML_RULES
 from weighbridge.frontends.onnx_table_shapes import SHAPE_RULES
 from weighbridge.frontends.onnx_table_signals import SIGNAL_RULES
 from weighbridge.frontends.onnx_tensors import dtype_of
+from weighbridge.frontends.onnx_training import TRAINING_DOMAIN, TRAINING_RULES
 from weighbridge.graph import Attribute
 
 __all__ = ["RULES"]
@@ -206,4 +207,5 @@ _SEQUENCE_RULES: Final[dict[str, Rule]] = {
 RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
     "": {**LAYER_RULES, **SHAPE_RULES, **SIGNAL_RULES, **_ELEMENTWISE_RULES, **_SEQUENCE_RULES},
     "ai.onnx.ml": ML_RULES,
+    TRAINING_DOMAIN: TRAINING_RULES,
 }

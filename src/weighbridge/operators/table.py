@@ -32,6 +32,7 @@ from .sequences import SEQUENCE_OPERATORS
 from .signals import SIGNAL_OPERATORS
 from .solving import SOLVING_OPERATORS
 from .spectral import SPECTRAL_OPERATORS
+from .training import TRAINING_OPERATORS
 from .unary import UNARY_OPERATORS
 from .views import VIEW_OPERATORS
 from .windows import WINDOW_OPERATORS
@@ -70,6 +71,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         FEATURE_OPERATORS,
         CLASS_OPERATORS,
         FOREST_OPERATORS,
+        TRAINING_OPERATORS,
     )
     for op in family
 }
