@@ -9,11 +9,13 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
+from textwrap import fill
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.onnx.files import REFUSED, onnx_files, report_of  # noqa: E402
+from weighbridge.frontends.onnx_table import RULES  # noqa: E402
 from weighbridge.report import Report  # noqa: E402
 
 PAGE = ROOT / "docs" / "onnx.md"
@@ -86,6 +88,22 @@ stored too, under the name of the node and the attribute, and the same rules say
 A matrix product with a stored matrix on the right is a `linear` layer, and rows looked up in a stored table are an
 `embedding`; otherwise they are `matmul` and `gather`.
 
+## ONNX Runtime's own operators
+
+Files that ONNX Runtime optimised, quantised or trains hold operators of its domain `com.microsoft`. One that fuses several
+layers counts as these, so that a network weighs the same before and after: `SkipLayerNormalization` is additions and a layer
+norm, `Attention` a linear layer, a split and an attention whose scores are scratch. Operators on quantised operands
+(`QLinear…`) are dequantised, computed and quantised, as their definition says, and become one when the network is deployed.
+Weights of a few bits that lie packed in bytes (`MatMulNBits`, `MatMulBnb4`, `GatherBlockQuantized`) count as the integers that
+they hold, in the bytes that the file takes for them; scales and zero points are buffers.
+
+How many keys an attention with a cache meets follows from the shapes of its cache, or where past and present share a buffer
+from an operand (`past_sequence_length`, `total_sequence_length`). Where that comes with the data, and where sequences of a
+batch are packed one behind the other, the attention is not counted, and the reason says so.
+
+Rules exist for
+{microsoft}.
+
 ## What has no rule
 
 It stays in the graph under its name, with the types that the file states, its totals are lower bounds (`--strict` refuses
@@ -107,7 +125,9 @@ def page() -> str:
         summary, tables = (found[1], found[2]) if found else ("", "")
     else:
         summary, tables = _files()
-    return TEXT.format(summary=summary) + tables
+    *names, last = sorted(RULES["com.microsoft"], key=str.lower)
+    microsoft = fill(", ".join(f"`{name}`" for name in names) + f" and `{last}`", 120)
+    return TEXT.format(microsoft=microsoft, summary=summary) + tables
 
 
 def _files() -> tuple[str, str]:

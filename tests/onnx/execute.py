@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.frontends.onnx_tensors import dtype_of
@@ -18,14 +18,24 @@ onnxruntime.set_default_logger_severity(4)
 
 
 class Single(NamedTuple):
-    """A call of one operator: operands as arrays, attributes, how many results."""
+    """A call of one operator: operands as arrays (None for an absent one), attributes, how many results, or which.
+
+    ``stored`` are the positions of operands that the model stores.
+    """
 
     op: str
-    arrays: Sequence[np.ndarray]
+    arrays: Sequence[np.ndarray | None]
     attributes: Mapping[str, Any]
-    results: int = 1
+    results: int | Sequence[int] = 1
     domain: str = "ai.onnx.ml"
     version: int = 3
+    stored: Sequence[int] = ()
+
+    @property
+    def fed(self) -> dict[str, np.ndarray]:
+        """What the model is fed, by name."""
+        arrays = enumerate(self.arrays)
+        return {f"i{place}": array for place, array in arrays if array is not None and place not in self.stored}
 
 
 def dtype_number(array: np.ndarray) -> int:
@@ -34,14 +44,16 @@ def dtype_number(array: np.ndarray) -> int:
 
 def model_of(call: Single, opset: int = 18) -> onnx.ModelProto:
     """A model of this one call; of its results it states nothing."""
-    names = [f"i{index}" for index in range(len(call.arrays))]
-    results = [f"o{index}" for index in range(call.results)]
+    names = ["" if array is None else f"i{index}" for index, array in enumerate(call.arrays)]
+    places = range(call.results) if isinstance(call.results, int) else call.results
+    results = [f"o{index}" if index in places else "" for index in range(max(places) + 1)]
     node = helper.make_node(call.op, names, results, name="node", domain=call.domain, **call.attributes)
     inputs = [
-        helper.make_tensor_value_info(name, dtype_number(array), array.shape)
-        for name, array in zip(names, call.arrays, strict=True)
+        helper.make_tensor_value_info(name, dtype_number(array), array.shape) for name, array in call.fed.items()
     ]
-    graph = helper.make_graph([node], "one", inputs, [onnx.ValueInfoProto(name=name) for name in results])
+    stored = [numpy_helper.from_array(np.asarray(call.arrays[place]), f"i{place}") for place in call.stored]
+    made = [onnx.ValueInfoProto(name=name) for name in results if name]
+    graph = helper.make_graph([node], "one", inputs, made, stored)
     opsets = {"": opset, call.domain: call.version}
     imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     return helper.make_model(graph, opset_imports=imports, ir_version=8)
@@ -49,8 +61,13 @@ def model_of(call: Single, opset: int = 18) -> onnx.ModelProto:
 
 def execute(call: Single) -> list[Any]:
     """What ONNX Runtime computes."""
-    session = onnxruntime.InferenceSession(model_of(call).SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, {f"i{index}": array for index, array in enumerate(call.arrays)})
+    return run(model_of(call), call.fed)
+
+
+def run(model: onnx.ModelProto, fed: Mapping[str, np.ndarray]) -> list[Any]:
+    """What ONNX Runtime computes with a model."""
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, dict(fed))
 
 
 def types_of(results: Sequence[Any]) -> list[tuple[Shape | None, DType]]:

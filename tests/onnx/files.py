@@ -36,8 +36,8 @@ OPEN: dict[str, Sizes] = {
     "op_cover/packed_attention_fp16.onnx": Sizes(
         {
             "token_count": 8,
-            "hidden_size": 64,
-            "hidden_size_x_3": 192,
+            "hidden_size": 768,
+            "hidden_size_x_3": 2304,
             "batch_size": 1,
             "seq_len": 8,
             "batch_size_plus_1": 2,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.operators.execution import Tally, call, everywhere, loops_of, macs_of, shape_of, typed, work_of
 from weighbridge.errors import GraphError
+from weighbridge.operators.record import Work
 
 SIZES = st.integers(1, 3)
 
@@ -30,6 +31,8 @@ def attentions(draw):
         "causal": draw(st.booleans()),
         "softcap": draw(st.sampled_from([0.0, 2.0])),
         "mask": draw(st.sampled_from([None, "float32", "bool"])),
+        "score_bias": draw(st.booleans()),
+        "sinks": draw(st.booleans()),
     }
 
 
@@ -51,6 +54,8 @@ def attend(a, q, k, v, tally):
             score = tally.mul(score, 1 / math.sqrt(a["depth"]))
             if a["softcap"]:
                 score = tally.mul(tally.tanh(tally.div(score, a["softcap"])), a["softcap"])
+            if a["score_bias"]:
+                score = tally.add(score, 0.0)
             if a["mask"] == "bool":
                 score = tally.select(True, score, -math.inf)
             elif a["mask"]:
@@ -61,9 +66,13 @@ def attend(a, q, k, v, tally):
         largest, whole = -math.inf, 0
         for score in row:
             largest = tally.maximum(largest, score)
+        if a["sinks"]:
+            largest = tally.maximum(largest, -math.inf)
         powers = [tally.special(math.exp, tally.sub(score, largest)) for score in row]
         for power in powers:
             whole = tally.add(whole, power)
+        if a["sinks"]:
+            whole = tally.add(whole, tally.special(math.exp, tally.sub(-math.inf, largest)))
         tally.add(tally.special(math.log, whole), largest)
         shares = [tally.div(power, whole) for power in powers]
         for place in range(a["value_depth"]):
@@ -89,6 +98,10 @@ def operands_of(a, *, flat):
     }
     if a["mask"]:
         operands["mask"] = typed((a["queries"], a["past"] + a["keys"]), a["mask"])
+    if a["score_bias"]:
+        operands["score_bias"] = (1, a["heads"], 1, a["past"] + a["keys"])
+    if a["sinks"]:
+        operands["sinks"] = (a["heads"],)
     if a["past"]:
         operands["past_key"] = (a["batch"], a["kv_heads"], a["past"], a["depth"])
         operands["past_value"] = (a["batch"], a["kv_heads"], a["past"], a["value_depth"])
@@ -130,7 +143,7 @@ def test_the_oracle_itself_gives_what_onnx_gives():
 
     a = {
         "batch": 2, "heads": 4, "kv_heads": 2, "queries": 3, "keys": 2, "past": 1, "depth": 3, "value_depth": 2,
-        "causal": True, "softcap": 0.0, "mask": None,
+        "causal": True, "softcap": 0.0, "mask": None, "score_bias": False, "sinks": False,
     }  # fmt: skip
     k, v = values((2, 2, 3, 3)), values((2, 2, 3, 2))
     q = values((2, 4, 3, 3))
@@ -157,6 +170,56 @@ def test_the_oracle_itself_gives_what_onnx_gives():
 
 def test_a_function_of_the_models_own_has_work_that_nobody_knows():
     assert work_of("attention", call("attention", {"score_function": True}, q=(5, 8), k=(7, 8), v=(7, 6))) is None
+
+
+QKV = {"q": (2, 4, 3, 8), "k": (2, 2, 1, 8), "v": (2, 2, 1, 8)}
+CACHE = {"past_key": (2, 2, 5, 8), "past_value": (2, 2, 5, 8)}
+
+
+def test_a_cache_in_one_operand_is_as_one_in_two():
+    apart = call("attention", {"outputs": ("y", "present_key")}, **QKV, **CACHE)
+    stacked = call("attention", {"outputs": ("y", "present")}, **QKV, past=(2, 2, 2, 5, 8))
+    assert (shape_of(stacked), shape_of(stacked, 1)) == (shape_of(apart), (2, *shape_of(apart, 1)))
+    assert (macs_of("attention", stacked), work_of("attention", stacked)) == (
+        macs_of("attention", apart),
+        work_of("attention", apart),
+    )
+
+
+@pytest.mark.parametrize("filled", [0, 2, 4, 5])
+def test_a_buffer_counts_as_far_as_it_is_filled(filled):
+    """And keeps its size, unless the new keys do not fit in."""
+    outputs = {"outputs": ("y", "present_key")}
+    found = call("attention", {"past_length": filled, **outputs}, **QKV, **CACHE)
+    full = call("attention", outputs, **QKV, **dict.fromkeys(CACHE, (2, 2, filled, 8)))
+    assert shape_of(found, 1) == (2, 2, max(5, filled + 1), 8)
+    assert macs_of("attention", found) == macs_of("attention", full) == 2 * 4 * 3 * (filled + 1) * 8 * 2
+    assert work_of("attention", found) == work_of("attention", full)
+
+
+def test_a_buffer_filled_as_only_values_tell_has_a_result_and_no_count():
+    asked = {"past_length": "unknown", "outputs": ("y", "present_key", "scores")}
+    found = call("attention", asked, **QKV, **CACHE, mask=(3, 99))
+    assert shape_of(found) == QKV["q"]
+    assert [output.name for output in found.outputs[1:]] == ["float32", "float32"]
+    for rule in (macs_of, work_of):
+        with pytest.raises(GraphError, match="how many positions of the cache are filled depends on values"):
+            rule("attention", found)
+
+
+def test_a_cache_of_another_type_is_dequantised_and_its_new_part_quantised():
+    """1 mul for each of 5 + 5 rows read; for the 2 new rows 1 add, 1 div, 2 compare a value."""
+    caches = {name: typed(shape, "int8") for name, shape in CACHE.items()}
+    found = call("attention", {"outputs": ("y", "present_key", "present_value")}, **QKV, **caches)
+    plain = work_of("attention", call("attention", {}, **QKV, **CACHE))
+    assert [output.dtype.name for output in found.outputs] == ["float32", "int8", "int8"]
+    rows = 2 * 2 * 8
+    assert work_of("attention", found) == plain.plus(Work(mul=10 * rows, add=2 * rows, div=2 * rows, compare=4 * rows))
+
+
+def test_a_smooth_softmax_has_a_sink():
+    smooth = call("attention", {"smooth_softmax": True}, **QKV)
+    assert work_of("attention", smooth) == work_of("attention", call("attention", {}, **QKV, sinks=(4,)))
 
 
 def test_attention_of_matrices_has_one_head_and_no_batch():
@@ -186,6 +249,13 @@ def test_three_dimensions_without_heads_are_a_batch_of_one_head():
         ({}, {"q": (1, 2, 5, 8), "k": (1, 2, 7, 8), "v": (1, 2, 7, 8), "past_key": (1, 2, 3, 8)}),
         ({"outputs": ("y", "y")}, {"q": (5, 8), "k": (7, 8), "v": (7, 8)}),
         ({"outputs": ()}, {"q": (5, 8), "k": (7, 8), "v": (7, 8)}),
+        ({}, {**QKV, "past": (2, 2, 2, 5, 7)}),
+        ({}, {**QKV, "past": (2, 2, 2, 5, 8), **CACHE}),
+        ({}, {**QKV, "v": (2, 2, 1, 7), "past": (2, 2, 2, 5, 8)}),
+        ({"past_length": 6}, {**QKV, **CACHE}),
+        ({"past_length": -1}, {**QKV, **CACHE}),
+        ({}, {**QKV, "sinks": (2,)}),
+        ({}, {**QKV, "score_bias": (1, 3, 3, 1)}),
         ({"outputs": ("z",)}, {"q": (5, 8), "k": (7, 8), "v": (7, 8)}),
     ],
 )

@@ -21,6 +21,7 @@ FREE = {
     *("transpose", "concat", "split", "slice", "expand", "tile", "pad", "center_crop_pad"),
     *("roll", "windows", "im2col", "as_strided", "diagonal", "diagonal_embed"),
     *("complex", "real_part", "imaginary_part", "complex_to_real", "real_to_complex"),
+    *("unpack", "remove_padding", "restore_padding", "slice_gradient", "broadcast_axes", "yield"),
     *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu", "pack_sequences", "unpack_sequences"),
     *("embedding", "gather", "gather_elements", "gather_nd", "tensor_scatter", "one_hot", "compress", "max_unpool"),
     *("shape", "size", "constant_of_shape", "eye_like"),

@@ -15,9 +15,21 @@ from typing import Any, NamedTuple, Protocol
 
 from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
-from weighbridge.graph import Attribute, TensorType
+from weighbridge.graph import UNKNOWN, Attribute, TensorType
 
-__all__ = ["As", "Foreign", "Held", "Rule", "Services", "Step", "asked_step", "bind", "translate", "whole_numbers"]
+__all__ = [
+    "As",
+    "Foreign",
+    "Held",
+    "Rule",
+    "Services",
+    "Step",
+    "asked_step",
+    "bind",
+    "set_aside",
+    "translate",
+    "whole_numbers",
+]
 
 
 class Services(Protocol):
@@ -70,6 +82,11 @@ class Foreign:
         self.attributes = attributes
         self.version = version
         self.services = services
+
+    @property
+    def qualified(self) -> str:
+        """What the operator is called, with its domain unless that is the default one."""
+        return f"{self.domain}.{self.op}" if self.domain else self.op
 
     def has(self, position: int) -> bool:
         """Whether the operand is there."""
@@ -138,7 +155,8 @@ class Step(NamedTuple):
     """One call of our operator: operands as (name, tensor id), results by id ("" for one that nobody reads).
 
     ``declared`` are types, or element types alone, that the rule of the front end knows although ours may not (an operand
-    of unknown shape), ``held`` further operands, which stand in attributes of the call and become stored tensors.
+    of unknown shape), ``held`` further operands, which stand in attributes of the call and become stored tensors.  A step
+    of the operator ``UNKNOWN`` is what nobody can count, for the ``reason`` given.
     """
 
     operator: str
@@ -147,6 +165,7 @@ class Step(NamedTuple):
     outputs: Sequence[str]
     declared: Sequence[TensorType | DType | None] = ()
     held: Sequence[Held] = ()
+    reason: str = ""
 
 
 class As(NamedTuple):
@@ -172,6 +191,12 @@ def translate(call: Foreign, rule: Rule) -> Sequence[Step]:
         return rule(call)
     attributes = rule.attributes(call) if rule.attributes is not None else {}
     return (asked_step(rule.operator, bind(call, rule.operands), attributes, rule.results, call.outputs),)
+
+
+def set_aside(call: Foreign, reason: str, declared: Sequence[TensorType | None] = ()) -> Sequence[Step]:
+    """A call that nobody can count, for a ``reason``; ``declared`` is what is known of its results all the same."""
+    operands = [("inputs", tensor) for tensor in call.inputs if tensor]
+    return (Step(UNKNOWN, operands, {}, call.outputs, declared, reason=reason),)
 
 
 def asked_step(

@@ -15,6 +15,7 @@ from weighbridge.errors import BadModel, GraphError, UnsupportedFormat, Weighbri
 from weighbridge.frontends.onnx_capture import NEWEST_OPSET, Capture
 from weighbridge.frontends.onnx_inputs import Sizes, settle
 from weighbridge.frontends.onnx_model import OnnxModel, read
+from weighbridge.frontends.onnx_packed import read_as_integers
 from weighbridge.frontends.onnx_roles import assign_roles
 from weighbridge.frontends.onnx_scope import MAX_NAME, Frame, Scope
 from weighbridge.frontends.onnx_types import Declared, declared_type
@@ -81,6 +82,7 @@ def _graph(
     except GraphError as error:
         raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
     outputs = [scope.find(one.name, "the model's outputs") for one in model.proto.graph.output]
+    read_as_integers(builder, outputs)
     assign_roles(
         builder.tensors,
         builder.nodes,

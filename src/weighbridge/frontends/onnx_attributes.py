@@ -7,7 +7,7 @@ from typing import Any
 
 from weighbridge.errors import BadModel
 
-__all__ = ["KINDS", "Attributes", "attributes_of", "check_kinds"]
+__all__ = ["KINDS", "Attributes", "attributes_of", "check_kinds", "kind_of"]
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = range(1, 9)
 _FIELDS = ("f", "i", "s", "t", "g", "floats", "ints", "strings", "tensors", "graphs", "sparse_tensor")
@@ -16,38 +16,64 @@ _SCALARS = frozenset({_FLOAT, _INT, _STRING, _FLOATS, _INTS, _STRINGS})
 _REPEATED = frozenset({_FLOATS, _INTS})
 _BY_PRESENCE = ("ints", "floats", "strings", "tensors", "graphs")
 
-KINDS: Mapping[str, str] = {
-    name: kind
-    for kind, names in {
-        "a whole number": "align_corners allowzero antialias axis batch_axis batch_dims block_size blocksize broadcast"
-        " ceil_mode center_point_box chunk_size count_include_pad detect_negative detect_positive dtype end"
-        " exclude_outside exclusive fmod group hidden_size ignore_index input_forget interleaved inverse"
-        " is_case_sensitive is_causal is_test k keepdims kv_num_heads largest layout left_window_size"
-        " linear_before_reset max_gram_length max_skip_count maxsplit min_gram_length new_axis noop_with_empty_axes"
-        " num_groups num_heads num_outputs num_scan_inputs offset_group onesided output_datatype output_dtype"
-        " output_height output_sequence output_width periodic precision q_num_heads qk_matmul_output_mode reverse"
-        " right_window_size rotary_embedding_dim sample_size sampling_ratio saturate select_last_index size"
-        " softmax_precision sorted spatial start stash_type storage_order time_axis to training_mode transA transB upper"
-        " value_int",
-        "a number": "alpha beta bias clip cubic_coeff_a epsilon extrapolation_value gamma height_scale high lambd low"
-        " max mean min momentum p ratio scale seed softcap spatial_scale value_float width_scale",
-        "text": "activation approximate auto_pad case_change_action coordinate_transformation_mode delimiter direction"
-        " equation keep_aspect_ratio_policy locale mode nearest_mode padding_mode pattern pixel_format reduction"
-        " round_mode update_rule value_string",
-        "whole numbers": "axes consumed_inputs dilations directions ends kernel_shape ngram_counts ngram_indexes"
-        " output_padding output_shape paddings pads perm pool_int64s pooled_shape scan_input_axes"
-        " scan_input_directions scan_output_axes scan_output_directions shape split starts strides value_ints",
-        "numbers": "activation_alpha activation_beta scales value_floats weights",
-        "texts": "activations pool_strings stopwords value_strings",
-        "a graph": "body else_branch then_branch",
-        "a sparse tensor": "sparse_value",
-    }.items()
-    for name in names.split()
+_NAMES = {
+    "a whole number": "align_corners allowzero antialias axis batch_axis batch_dims block_size blocksize broadcast"
+    " ceil_mode center_point_box chunk_size count_include_pad detect_negative detect_positive dtype end"
+    " exclude_outside exclusive fmod group hidden_size ignore_index input_forget interleaved inverse"
+    " is_case_sensitive is_causal is_test k keepdims kv_num_heads largest layout left_window_size"
+    " linear_before_reset max_gram_length max_skip_count maxsplit min_gram_length new_axis noop_with_empty_axes"
+    " num_groups num_heads num_outputs num_scan_inputs offset_group onesided output_datatype output_dtype"
+    " output_height output_sequence output_width periodic precision q_num_heads qk_matmul_output_mode reverse"
+    " right_window_size rotary_embedding_dim sample_size sampling_ratio saturate select_last_index size"
+    " softmax_precision sorted spatial start stash_type storage_order time_axis to training_mode transA transB upper"
+    " value_int",
+    "a number": "alpha beta bias clip cubic_coeff_a epsilon extrapolation_value gamma height_scale high lambd low"
+    " max mean min momentum p ratio scale seed softcap spatial_scale value_float width_scale",
+    "text": "activation approximate auto_pad case_change_action coordinate_transformation_mode delimiter direction"
+    " equation keep_aspect_ratio_policy locale mode nearest_mode padding_mode pattern pixel_format reduction"
+    " round_mode update_rule value_string",
+    "whole numbers": "axes consumed_inputs dilations directions ends kernel_shape ngram_counts ngram_indexes"
+    " output_padding output_shape paddings pads perm pool_int64s pooled_shape scan_input_axes"
+    " scan_input_directions scan_output_axes scan_output_directions shape split starts strides value_ints",
+    "numbers": "activation_alpha activation_beta scales value_floats weights",
+    "texts": "activations pool_strings stopwords value_strings",
+    "a graph": "body else_branch then_branch",
+    "a sparse tensor": "sparse_value",
 }
-"""What an attribute of this name is, in every operator of ONNX's default domain from version 6 on.
+"""What the attributes of ONNX's default domain are called, by kind."""
+
+_MICROSOFT_NAMES = {
+    "a whole number": "K N accuracy_level bits causal channels_last dim do_rotary expert_weight_bits"
+    " fc1_expert_weight_bits fc2_expert_weight_bits fc3_expert_weight_bits gather_axis groups is_inner_broadcast"
+    " kv_cache_bit_width local_window_size model_type ngram_size normalize_routing_weights opset output_qk output_type"
+    " past_present_share_buffer qk_output quantize_axis rotary_interleaved signal_ndim sliding_window_cache"
+    " smooth_softmax step swiglu_fusion transBatchA transBatchB unidirectional weight_prepacked weights_prepacked window",
+    "a number": "activation_gamma k_norm_epsilon mask_filter_value q_norm_epsilon qk_norm_epsilon swiglu_limit",
+    "text": "activation_type k_quant_type metric quant_type source v_quant_type",
+    "whole numbers": "full_shape_outputs non_differentiable_outputs qkv_hidden_sizes",
+    "numbers": "activation_params",
+    "a graph": "decoder encoder init_decoder",
+}
+"""What ONNX Runtime's own domain has beside these."""
+
+KINDS: Mapping[str, str] = {
+    name: kind for table in (_NAMES, _MICROSOFT_NAMES) for kind, names in table.items() for name in names.split()
+}
+"""What an attribute of this name is, in every operator of ONNX's default domain from version 6 on and of ONNX Runtime's.
 
 ``value`` is not here: a tensor in Constant and ConstantOfShape, a number in Pad.
 """
+
+_OTHERWISE: Mapping[tuple[str, str], str] = {
+    **{(operator, "activation"): "a whole number" for operator in ("GroupNorm", "SkipGroupNorm")},
+    **{
+        (operator, f"activation_{name}"): "a number"
+        for operator in ("FusedGemm", "FusedMatMulActivation", "MoE", "QMoE")
+        for name in ("alpha", "beta")
+    },
+    ("MatMulBnb4", "quant_type"): "a whole number",
+}
+"""Where ONNX Runtime's operators disagree: another kind by operator and name."""
 _SHOWN = {
     "TensorProto": "a tensor",
     "SparseTensorProto": "a sparse tensor",
@@ -63,7 +89,7 @@ class Attributes:
         self._known: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def of(self, operator: str, protos: Iterable[Any], given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Attributes of one of ONNX's own operators, as ``attributes_of`` has them.
+        """Attributes of an operator of ONNX's default domain or ONNX Runtime's, as ``attributes_of`` has them.
 
         Raises ``BadModel`` for one of another kind than its name says.
         """
@@ -85,10 +111,15 @@ class Attributes:
         return attributes
 
 
+def kind_of(operator: str, name: str) -> str | None:
+    """What an attribute of an operator of ONNX's default domain or ONNX Runtime's holds; None where that is not known."""
+    return _OTHERWISE.get((operator, name)) or KINDS.get(name)
+
+
 def check_kinds(operator: str, attributes: Mapping[str, Any], kinds: Mapping[str, str] = KINDS) -> None:
-    """Raises ``BadModel`` for an attribute that holds something else than its name says, in ONNX's own domain or another."""
+    """Raises ``BadModel`` for an attribute that holds something else than its name says, in these domains or in another."""
     for name, value in attributes.items():
-        wanted, found = kinds.get(name), _kind(value)
+        wanted, found = kind_of(operator, name) if kinds is KINDS else kinds.get(name), _kind(value)
         if name == "value":
             wanted = "a tensor" if operator.startswith("Constant") else "a number"
         if wanted is None or wanted == found or (wanted, found) in _ALSO:

@@ -7,12 +7,13 @@ shape of a tensor with known sizes is a constant too.  Everything else becomes t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from math import prod
 from typing import Any
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
-from weighbridge.frontends import onnx_control, onnx_sequences, onnx_training
+from weighbridge.frontends import onnx_constants, onnx_control, onnx_sequences, onnx_training
 from weighbridge.frontends.foreign import Foreign, Held, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
@@ -31,7 +32,7 @@ from weighbridge.frontends.onnx_scope import (
 )
 from weighbridge.frontends.onnx_table import RULES
 from weighbridge.frontends.onnx_tensors import check_payload, dtype_of, type_of
-from weighbridge.frontends.onnx_types import OPAQUE, Declared, declared_type
+from weighbridge.frontends.onnx_types import Declared, declared_type
 from weighbridge.frontends.onnx_values import Asker, Values
 from weighbridge.graph import MAX_DIMENSION, UNKNOWN, Role, TensorType
 
@@ -40,6 +41,8 @@ __all__ = ["MAX_EXPANDED", "Capture"]
 MAX_EXPANDED = 200_000
 """Nodes that functions and repeated bodies may grow to: functions that call functions can double at every level."""
 NEWEST_OPSET = 28
+_CHECKED = frozenset({"", "com.microsoft"})
+"""Domains whose operators have attributes of one kind by name (onnx_attributes)."""
 
 
 class Capture:
@@ -128,8 +131,9 @@ class Capture:
             raise BadModel(f"the sparse tensor has the shape {shape}", where=name)
         self.place(scope, name, TensorType(shape, dtype_of(sparse.values.data_type)), origin, sparse)
         held = prod(sparse.values.dims)
-        note = f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them"
-        self.notes.append(note)
+        self.notes.append(
+            f"{name[:MAX_NAME]} is stored sparse: {held:,} of {prod(shape):,} values; it counts with all of them"
+        )
 
     # Nodes
 
@@ -164,14 +168,14 @@ class Capture:
     def _call(self, scope: Scope, record: Record, name: str, inputs: tuple[str, ...]) -> Foreign:
         domain = record.domain
         attributes: Mapping[str, Any]
-        if domain:
-            version, attributes = scope.opsets.get(domain, 1), attributes_of(record.attributes, scope.given)
-        else:
-            version = scope.opsets.get(domain, NEWEST_OPSET)
+        version = scope.opsets.get(domain, 1 if domain else NEWEST_OPSET)
+        if domain in _CHECKED:
             try:
                 attributes = self.attributes.of(record.op, record.attributes, scope.given)
             except BadModel as error:
                 raise error.at(name) from None
+        else:
+            attributes = attributes_of(record.attributes, scope.given)
         return Foreign(
             name,
             domain,
@@ -206,13 +210,15 @@ class Capture:
             self.unknown(scope, call, record)
             return
         for step in translate(call, rule):
-            self._add(scope, call, record, step)
+            if step.operator == UNKNOWN:
+                self._set_aside(scope, call, record, step)
+            else:
+                self._add(scope, call, record, step)
         tensors = scope.frame.builder.tensors
         for index, tensor in enumerate(call.outputs):
             if tensor and tensor not in tensors:
                 self._leftover(scope, call, record, index, tensor)
-        if record.domain == "":
-            self.values.make(call, tensors)
+        self.values.make(call, tensors)
 
     def _add(self, scope: Scope, call: Foreign, record: Record, step: Step) -> None:
         builder = scope.frame.builder
@@ -242,6 +248,23 @@ class Capture:
                 self.static.update(made)
         if is_last:
             self.check(scope, record, made)
+
+    def _set_aside(self, scope: Scope, call: Foreign, record: Record, step: Step) -> None:
+        """Add what the rule of a call says that nobody can count."""
+        types: list[TensorType | DType | None] = list(step.declared)
+        if step.outputs is call.outputs:
+            stated = self.result_types(scope, record)
+            types = [known or said for known, said in zip_longest(types, stated)]
+        scope.frame.builder.opaque(
+            UNKNOWN,
+            step.operands,
+            types,
+            name=call.name if step.outputs is call.outputs else self.names.fresh(f"{call.name}.{record.op}"),
+            outputs=[one or self.names.fresh(f"{call.name}:{index}") for index, one in enumerate(step.outputs)],
+            scope=self.module(scope, record),
+            origin=origin_of(record),
+            reason=step.reason,
+        )
 
     def _held(self, scope: Scope, call: Foreign, record: Record, one: Held) -> str:
         """What a call holds in an attribute, as a stored tensor: numbers of its own, or a tensor of the file."""
@@ -329,66 +352,11 @@ def origin_of(record: Record) -> str:
     return (f"{record.domain}.{record.op}" if record.domain else record.op)[:MAX_NAME]
 
 
-def _result(call: Foreign, record: Record) -> str:
-    if not record.outputs:
-        raise BadModel(f"this {record.op} has no result", where=call.name, hint="the file is damaged: export it again")
-    return record.outputs[0]
-
-
-def _constant(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
-    """Every form of Constant is a stored tensor."""
-    name = _result(call, record)
-    for key, value in call.attributes.items():
-        if key == "value":
-            capture.store(scope, name, value, "Constant")
-        elif key == "sparse_value":
-            capture.store_sparse(scope, value, name, "Constant")
-        elif key in _CONSTANT_TYPES:
-            shape, values = ((len(value),), value) if isinstance(value, tuple) else ((), (value,))
-            capture.hold(scope, name, Array(_CONSTANT_TYPES[key], shape, values), "Constant", record.proto)
-        else:
-            continue
-        return
-    raise BadModel("the constant has no value", where=call.name, hint="the file is damaged")
-
-
-_CONSTANT_TYPES = {
-    f"value_{name}{plural}": dtype
-    for name, dtype in (("float", "float32"), ("int", "int64"), ("string", "string"))
-    for plural in ("", "s")
-}
-
-
-def _constant_of_shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
-    """A stored tensor where its shape is known; many files keep weights this way."""
-    sizes = call.sizes(0)
-    if sizes is None or any(not 0 <= size <= MAX_DIMENSION for size in sizes):
-        capture.translate(scope, call, record)
-        return
-    value = call.get("value")
-    dtype = DTYPES["float32"] if value is None else dtype_of(value.data_type)
-    stored = capture.place(scope, _result(call, record), TensorType(sizes, dtype), "ConstantOfShape")
-    call.outputs = (stored,)
-    capture.values.make(call, scope.frame.builder.tensors)
-
-
-def _shape(capture: Capture, scope: Scope, call: Foreign, record: Record) -> None:
-    """The shape, or its product, of a tensor whose sizes are known is a constant."""
-    kind = call.type(0)
-    if kind is None or kind.dtype is OPAQUE:
-        capture.translate(scope, call, record)
-    elif record.op == "Size":
-        capture.hold(scope, _result(call, record), Array("int64", (), (kind.elements,)), "Size")
-    else:
-        shape = kind.shape[call.get("start", 0) : call.get("end")]
-        capture.hold(scope, _result(call, record), Array("int64", (len(shape),), shape), "Shape")
-
-
 _SPECIAL: Mapping[str, Mapping[str, Any]] = {
     "": {
-        "Constant": _constant,
-        "ConstantOfShape": _constant_of_shape,
-        **dict.fromkeys(("Shape", "Size"), _shape),
+        "Constant": onnx_constants.constant,
+        "ConstantOfShape": onnx_constants.constant_of_shape,
+        **dict.fromkeys(("Shape", "Size"), onnx_constants.known_shape),
         "If": onnx_control.branch,
         "Loop": onnx_control.loop,
         "Scan": onnx_control.scan,

@@ -29,7 +29,7 @@ from weighbridge.frontends.onnx_arrays import (
     typed,
 )
 
-__all__ = ["FOLDABLE", "fold"]
+__all__ = ["FOLDABLE", "broadcast_axes", "fold"]
 
 
 def fold(question: Question) -> tuple[Array, ...] | None:
@@ -296,12 +296,33 @@ def _cumulative_sum(question: Question) -> tuple[Array, ...]:
     return (Array(x.dtype, x.shape, typed(x.dtype, list(accumulate(x.values)))),)
 
 
+def broadcast_axes(a: Sequence[int], b: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of two shapes that broadcast, the axes of the result along which either was stretched, from the last on."""
+    rank = max(len(a), len(b))
+    return _stretched_axes(a, b, rank), _stretched_axes(b, a, rank)
+
+
+def _stretched_axes(shape: Sequence[int], other: Sequence[int], rank: int) -> tuple[int, ...]:
+    """The axes along which ``shape`` is 1 and ``other`` is not, or which it does not have."""
+    places = [(axis, axis - rank) for axis in range(rank - 1, -1, -1)]
+    return tuple(
+        axis for axis, at in places if -at > len(shape) or (shape[at] == 1 and -at <= len(other) and other[at] != 1)
+    )
+
+
+def _broadcast_axes(question: Question) -> tuple[Array, ...]:
+    first, second = (array.ints for array in known(question))
+    if first is None or second is None:
+        raise NotKnown
+    return tuple(Array("int64", (len(axes),), axes) for axes in broadcast_axes(first, second))
+
+
 _RULES: dict[str, Callable[[Question], tuple[Array, ...]]] = {
     **dict.fromkeys(("Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten"), _same_values),
     "Cast": _cast,
     "Expand": _expand,
     "Transpose": _transpose,
-    "Concat": _concat,
+    **dict.fromkeys(("Concat", "com.microsoft.ConcatTraining"), _concat),
     "Gather": _gather,
     "Slice": _slice,
     "Split": _split,
@@ -340,6 +361,8 @@ _RULES: dict[str, Callable[[Question], tuple[Array, ...]]] = {
     "LessOrEqual": _elementwise(operator.le, "bool"),
     "Greater": _elementwise(operator.gt, "bool"),
     "GreaterOrEqual": _elementwise(operator.ge, "bool"),
+    "com.microsoft.BroadcastGradientArgs": _broadcast_axes,
+    "com.microsoft.ExpandDims": _same_values,
     "ReduceProd": _reduce(math.prod),
     "ReduceSum": _reduce(sum),
     "ReduceMax": _reduce(_greatest),
@@ -348,4 +371,4 @@ _RULES: dict[str, Callable[[Question], tuple[Array, ...]]] = {
 }
 
 FOLDABLE = frozenset(_RULES)
-"""The ONNX operators whose values can be told."""
+"""The operators whose values can be told, those of other domains than ONNX's own with theirs in front."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_table_layers import LAYER_RULES
+from weighbridge.frontends.onnx_table_microsoft import MICROSOFT_RULES
 from weighbridge.frontends.onnx_table_ml import ML_RULES
 from weighbridge.frontends.onnx_table_shapes import SHAPE_RULES
 from weighbridge.frontends.onnx_table_signals import SIGNAL_RULES
@@ -206,6 +207,7 @@ _SEQUENCE_RULES: Final[dict[str, Rule]] = {
 
 RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
     "": {**LAYER_RULES, **SHAPE_RULES, **SIGNAL_RULES, **_ELEMENTWISE_RULES, **_SEQUENCE_RULES},
+    "com.microsoft": MICROSOFT_RULES,
     "ai.onnx.ml": ML_RULES,
     TRAINING_DOMAIN: TRAINING_RULES,
 }

@@ -46,7 +46,7 @@ class Values:
 
     def make(self, call: Foreign, tensors: Mapping[str, Tensor]) -> None:
         """A node whose results can be told from its operands; ``tensors`` has the types of both."""
-        if call.op in FOLDABLE:
+        if call.qualified in FOLDABLE:
             for tensor in call.outputs:
                 self._makers[tensor] = call, tensors
 
@@ -92,7 +92,7 @@ class Values:
         if not self._is_large(call, tensors):
             inputs = tuple(self._known.get(one) if one else None for one in call.inputs)
             shapes = tuple(_shape(tensor, tensors) for tensor in call.outputs)
-            results = fold(Question(call.op, inputs, self._attributes(call), shapes, call.version))
+            results = fold(Question(call.qualified, inputs, self._attributes(call), shapes, call.version))
             self._work += sum(len(array.values) for array in (*inputs, *(results or ())) if array is not None)
         for index, tensor in enumerate(call.outputs):
             array = results[index] if results is not None and index < len(results) else None
@@ -101,9 +101,9 @@ class Values:
             self._known[tensor] = array if array is not None and shape in (None, array.shape) else None
 
     def _attributes(self, call: Foreign) -> Mapping[str, Any]:
-        if call.op == "Cast":
+        if call.qualified == "Cast":
             return {"dtype": dtype_of(call.get("to", 0)).name}
-        if call.op == "ConstantOfShape":
+        if call.qualified == "ConstantOfShape":
             proto = call.get("value")
             found = (None, (0.0,)) if proto is None else self.model.integers(proto)
             dtype = "float32" if proto is None else dtype_of(proto.data_type).name

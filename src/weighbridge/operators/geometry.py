@@ -50,9 +50,11 @@ def _norm(call: Call) -> tuple[Work, Work, Work]:
 
 def _distance_work(call: Call) -> Work:
     """A coordinate of a pair: 1 add for the difference, and its part of the norm (p = 2: 1 mul, else 1 compare and, but for
-    0, 1 and infinity, 1 special); 1 add between two coordinates (p infinite: 1 compare); 1 special for the root of a pair.
+    0, 1 and infinity, 1 special); 1 add between two coordinates (p infinite: 1 compare); 1 special for the root of a pair, unless
+    ``squared``.
     """
     coordinate, between, result = _norm(call)
+    result = Work() if call.attributes.get("squared") else result
     k = call.a.shape[-1]
     pair = coordinate.plus(Work(add=1)).times(k).plus(between.times(max(k - 1, 0))).plus(result)
     return pair.times(call.outputs[0].elements)
@@ -72,7 +74,7 @@ GEOMETRY_OPERATORS: Final = (
         "a b",
         _distances,
         _distance_work,
-        attributes={"p": 2.0},
+        attributes={"p": 2.0, "squared": False},
         summary="the distance of every point of a to every point of b, by the norm of degree p",
     ),
     Op(

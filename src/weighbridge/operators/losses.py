@@ -175,8 +175,9 @@ def _rotated(call: Call) -> int:
 
 
 def _rotary_work(call: Call) -> Work:
-    """2 add, 4 mul a pair."""
-    return Work(add=2, mul=4).times(_rotated(call) // 2)
+    """2 add, 4 mul a pair; 1 mul, 2 special more where its angle is computed and no table holds its cosine and sine."""
+    unit = Work(add=2, mul=4) if call.has("cos") else Work(add=2, mul=5, special=2)
+    return unit.times(_rotated(call) // 2)
 
 
 def _determinant(call: Call) -> tuple[TensorType, ...]:
@@ -304,7 +305,7 @@ LOSS_OPERATORS: Final = (
     Op(
         "rotary_embedding",
         Kind.ELEMENTWISE,
-        "x cos:statistic sin:statistic positions:control?",
+        "x cos:statistic? sin:statistic? positions:control?",
         _rotary,
         _rotary_work,
         attributes={"heads": 0, "size": 0, "interleaved": False},

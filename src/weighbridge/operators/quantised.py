@@ -3,7 +3,8 @@
 A quantised convolution or matrix product is the ordinary operator with these operands beside it, so its shapes and MACs
 come from the same formula.  The work is what the definition says, (x - x_zero_point) x (w - w_zero_point) x scale + y_zero_point,
 saturated: one addition for every value of an operand that has a zero point, and for every result one multiplication, one
-addition where it has a zero point, and two comparisons.
+addition where it has a zero point, and two comparisons.  A result without a scale of its own is float where the operands have
+scales, one multiplication each, and else the integer sum.
 
 The attribute ``quantisation`` says where scales and zero points are if they are not operands:
 
@@ -55,7 +56,7 @@ def _quantisation_work(call: Call) -> Work:
     add = call.x.elements if call.has("x_zero_point") else 0
     add += call.w.elements if call.has("w_zero_point") else 0
     if not call.has("y_scale"):
-        return Work(add=add)
+        return Work(add=add, mul=results if call.has("x_scale") or call.has("w_scale") else 0)
     return Work(add=add + (results if call.has("y_zero_point") else 0), mul=results, compare=2 * results)
 
 

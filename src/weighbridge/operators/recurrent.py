@@ -8,7 +8,8 @@ whatever ``sequence_lengths`` says.  Work follows the equations as written, both
 PyTorch's, with ``joined``: a matrix w and r for each direction, two vectors b for each direction, and for an LSTM with
 projections a matrix ``projection`` (projected, hidden) for each direction, which makes the state of a step shorter, and with
 it r; the directions lie side by side in the last axis of y, (steps, batch, directions x hidden), and ``batch_first`` leaves
-states as they are.  ``packed``: x has the real steps of all sequences on one axis, and only these count.
+states as they are.  ``packed``: x has the real steps of all sequences on one axis, and only these count.  ``dynamic``: weights
+are quantised, x and states become so as the layer runs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .quantisation import dynamic_quantisation
 from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing
 from .rules import INT64, number, selects, sizes_of
 from .shapes import asked_outputs
@@ -188,7 +190,16 @@ def _pointwise(cell: _Cell, call: Call) -> Work:
     if call.has("p"):
         unit = unit.plus(Work(add=3, mul=3))
     both = unit.times(sizes.directions).plus(_activation_work(cell, call, sizes.directions))
-    return both.times(sizes.rows * sizes.hidden)
+    return both.times(sizes.rows * sizes.hidden).plus(_quantising(call, sizes))
+
+
+def _quantising(call: Call, sizes: _Sizes) -> Work:
+    """Where the layer is ``dynamic``, x is quantised by its own range, and the state of every step, for each direction."""
+    if not call.integer("dynamic"):
+        return Work()
+    steps = sizes.rows // sizes.batch if sizes.batch else 0
+    states = dynamic_quantisation(sizes.batch * sizes.state).times(steps)
+    return dynamic_quantisation(sizes.rows * sizes.features).plus(states).times(sizes.directions)
 
 
 _OPERANDS: Final = "x *w:weight *r:weight *b:bias? sequence_lengths:control? initial_h?"
@@ -199,6 +210,7 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
         "batch_first": False,
         "joined": False,
         "packed": False,
+        "dynamic": False,
         "activations": (),
         "clip": 0.0,
         "outputs": ("y",),

@@ -190,6 +190,21 @@ def _sensitive_roi_pool(call: Call) -> tuple[TensorType, ...]:
     return _with_map(call, _pooled(call, call.regions.shape[0], position_sensitive=True))
 
 
+@when_known("size")
+def _crop_and_resize(call: Call) -> tuple[TensorType, ...]:
+    """Regions are 4 corners each; ``batches`` says which image a region is of."""
+    regions = call.regions.shape
+    if len(regions) != 2 or regions[1] != 4 or call.batches.shape != regions[:1]:
+        raise GraphError(f"regions of shape {regions} for {call.batches.elements} images")
+    return (_pooled(call, regions[0]),)
+
+
+def _crop_and_resize_work(call: Call) -> Work:
+    """4 mul, 3 add an element; nearest neighbours: none."""
+    taps = (2 * _reach(call.text("mode"))) ** 2
+    return Work(add=max(taps - 1, 0), mul=taps).times(call.outputs[0].elements)
+
+
 def _depends_on_values(call: Call) -> None:
     """Unknown: how many elements lie in a region, and are compared, only the regions' corners tell."""
 
@@ -240,6 +255,15 @@ SAMPLING_OPERATORS: Final = (
         _roi_align_work,
         attributes={"size": (1, 1), "samples": 0, "mode": "average", "position_sensitive": False, "outputs": ("y",)},
         summary="regions of an image, interpolated to one size; position-sensitive ones have channels for every cell",
+    ),
+    Op(
+        "crop_and_resize",
+        Kind.POOLING,
+        "x regions batches:control size:control?",
+        _crop_and_resize,
+        _crop_and_resize_work,
+        attributes={"size": REQUIRED, "mode": "linear"},
+        summary="regions of an image, each cut out and resized",
     ),
     Op(
         "max_roi_pool",

@@ -100,6 +100,22 @@ def _repeated_positions_work(call: Call) -> Work:
     return Work(add=call.repeats.elements)
 
 
+def _barred_repeats(call: Call) -> tuple[TensorType, ...]:
+    """ids: batch, positions; scores: batch, words."""
+    if len(call.ids.shape) != 2 or len(call.scores.shape) != 2 or call.ids.shape[0] != call.scores.shape[0]:
+        raise GraphError(f"scores of shape {call.scores.shape} for words of shape {call.ids.shape}")
+    if call.integer("size") < 1:
+        raise GraphError(f"runs of {call['size']} words")
+    return (call.scores,)
+
+
+def _barred_repeats_work(call: Call) -> Work:
+    """``size`` - 1 compare a run of ``size`` words."""
+    batch, positions = call.ids.shape
+    size = call.integer("size")
+    return Work(compare=batch * max(positions - size + 1, 0) * (size - 1))
+
+
 def _non_zero(call: Call) -> tuple[DType, ...]:
     return (INT64,)
 
@@ -156,6 +172,15 @@ def _non_max_suppression_work(call: Call) -> Work:
 
 
 SELECTION_OPERATORS: Final = (
+    Op(
+        "barred_repeats",
+        Kind.INDEX,
+        "ids:control scores",
+        _barred_repeats,
+        _barred_repeats_work,
+        attributes={"size": REQUIRED},
+        summary="scores of words, those barred that would repeat a run of ``size`` words",
+    ),
     Op(
         "top_k",
         Kind.INDEX,

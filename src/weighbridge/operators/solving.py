@@ -1,4 +1,4 @@
-"""Triangular systems of linear equations, solved by substitution: each step needs the one before, so it is no contraction."""
+"""Linear equations solved by substitution, and inverses: each step needs the one before, so it is no contraction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,21 @@ def _solving_work(call: Call) -> Work:
     return Work(mul=steps, add=steps, div=0 if call["unit_diagonal"] else n).times(sides)
 
 
+def _inverse(call: Call) -> tuple[TensorType, ...]:
+    if len(call.x.shape) < 2 or call.x.shape[-1] != call.x.shape[-2]:
+        raise GraphError(f"a tensor of shape {call.x.shape} holds no square matrices")
+    return (call.x,)
+
+
+def _inverse_work(call: Call) -> Work:
+    """N div, n (n - 1)^2 add, n (n^2 - 1) mul a matrix of n x n: the elimination of Gauss and Jordan in place."""
+    n = call.x.shape[-1]
+    one = Work(add=n * max(n - 1, 0) ** 2, mul=max(n**3 - n, 0), div=n)
+    return one.times(prod(call.x.shape[:-2]))
+
+
 SOLVING_OPERATORS: Final = (
+    Op("inverse", Kind.ELEMENTWISE, "x", _inverse, _inverse_work, summary="inverses of square matrices"),
     Op(
         "triangular_solve",
         Kind.ELEMENTWISE,

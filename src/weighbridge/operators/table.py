@@ -16,11 +16,13 @@ from .forests import FOREST_OPERATORS
 from .gathering import GATHERING_OPERATORS
 from .generators import GENERATOR_OPERATORS
 from .geometry import GEOMETRY_OPERATORS
+from .gradients import GRADIENT_OPERATORS
 from .linear import LINEAR_OPERATORS
 from .linear_attention import LINEAR_ATTENTION_OPERATORS
 from .losses import LOSS_OPERATORS
 from .moves import MOVE_OPERATORS
 from .normalisation import NORMALISATION_OPERATORS
+from .packing import PACKING_OPERATORS
 from .pooling import POOLING_OPERATORS
 from .quantisation import QUANTISATION_OPERATORS
 from .record import Op
@@ -55,6 +57,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         GEOMETRY_OPERATORS,
         VIEW_OPERATORS,
         MOVE_OPERATORS,
+        PACKING_OPERATORS,
         WINDOW_OPERATORS,
         REDUCTION_OPERATORS,
         NORMALISATION_OPERATORS,
@@ -68,6 +71,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         SOLVING_OPERATORS,
         SEQUENCE_OPERATORS,
         LOSS_OPERATORS,
+        GRADIENT_OPERATORS,
         FEATURE_OPERATORS,
         CLASS_OPERATORS,
         FOREST_OPERATORS,

@@ -75,7 +75,10 @@ def _unsqueeze(call: Call) -> tuple[TensorType, ...]:
 
 
 def _dropout(call: Call) -> tuple[TensorType, ...]:
-    return asked_outputs(call, {"y": call.x, "mask": TensorType(call.x.shape, DTYPES["bool"])})
+    """``bitmask`` is the mask with 32 values in a word."""
+    words = -(-call.x.elements // 32)
+    masks = {"mask": TensorType(call.x.shape, DTYPES["bool"]), "bitmask": TensorType((words,), DTYPES["uint32"])}
+    return asked_outputs(call, {"y": call.x, **masks})
 
 
 VIEW_OPERATORS: Final = (
