@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from weighbridge.cli.main import main
+from weighbridge.devices import catalogue
 from weighbridge.devices.catalogue import find, names
 
 
@@ -26,6 +28,24 @@ def test_require_fit_is_about_every_device_of_a_group(capsys: pytest.CaptureFixt
     assert main(["weigh", "lenet5", "--precision", "int8", "--on", "mcu", "--require-fit"]) == 0
     assert main(["weigh", "alexnet", "--precision", "int8", "--on", "mcu", "--require-fit"]) == 1
     assert "does not fit esp32, esp32-s3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("order", [("./mine.toml", "stm32f746"), ("stm32f746", "./mine.toml")])
+def test_devices_of_one_name_are_judged_each_and_told_apart(
+    order: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A copied file keeps the name: the larger board must not speak for the smaller one."""
+    monkeypatch.chdir(tmp_path)
+    original = (Path(catalogue.__file__).parent / "stm32f746.toml").read_text(encoding="utf-8")
+    Path("mine.toml").write_text(re.sub(r"^bytes = { value = [0-9_]+", "bytes = { value = 1e12", original, flags=re.M))
+    both = [part for device in order for part in ("--on", device)]
+    assert main(["weigh", "alexnet", *both, "--require-fit", "--csv"]) == 1
+    captured = capsys.readouterr()
+    columns = captured.out.splitlines()[0].split(",")
+    assert len(set(columns)) == len(columns)
+    assert {"time_s on stm32f746", "time_s on stm32f746 (2)"} <= set(columns)
+    smaller = "stm32f746" if order[0] == "stm32f746" else "stm32f746 (2)"
+    assert captured.err.endswith(f"does not fit {smaller}\n")
 
 
 def test_all_costs_at_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,12 +6,15 @@ import csv
 from io import StringIO
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import weighbridge
 from tests.report.samples import alexnet, on_device, report
 from weighbridge.report import csv as csv_format
 from weighbridge.report.costs import summary
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
+from weighbridge.report.record import told_apart
 from weighbridge.report.terminal import Look, text
 from weighbridge.report.verdicts import DETAILED
 from weighbridge.report.view import node_table, page
@@ -67,6 +70,14 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     )
     for line in text(page(weighed, all_rows=True), Look(width)).splitlines():
         assert len(line) <= width
+
+
+@given(st.lists(st.sampled_from(["a", "a (2)", "a (3)", "b"]), max_size=8))
+def test_names_that_are_told_apart_are_all_different(names: list[str]) -> None:
+    told = told_apart(names)
+    assert len(set(told)) == len(told) == len(names)
+    assert all(one == name or one.startswith(f"{name} (") for one, name in zip(told, names, strict=True))
+    assert told[0:1] == tuple(names[0:1])
 
 
 def test_few_devices_are_shown_one_by_one_and_many_in_a_table() -> None:

@@ -16,6 +16,7 @@ from weighbridge.cli.progress import progress
 from weighbridge.errors import BadSpec
 from weighbridge.report import Report
 from weighbridge.report.peaks import LIVE, check_profile, policy_named
+from weighbridge.report.record import told_apart
 from weighbridge.sources import USER_FILE, is_named_model
 
 __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
@@ -186,9 +187,9 @@ def _batches(option: str | None) -> tuple[int, ...]:
 
 def _judged(report: Report, request: Request) -> int:
     """The exit code, with its reason on standard error where it is not 0."""
-    verdicts = {on.device: on.fit.verdict for on in report.on}
-    short = [device for device, verdict in verdicts.items() if verdict == "does not fit"]
-    unsure = [device for device, verdict in verdicts.items() if verdict not in ("fits", "does not fit")]
+    verdicts = tuple(zip(told_apart(on.device for on in report.on), (on.fit.verdict for on in report.on), strict=True))
+    short = [device for device, verdict in verdicts if verdict == "does not fit"]
+    unsure = [device for device, verdict in verdicts if verdict not in ("fits", "does not fit")]
     if request.require_fit and short:
         return _explain(f"does not fit {', '.join(short)}", DOES_NOT_FIT)
     if request.strict and not report.is_exact:

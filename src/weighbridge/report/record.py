@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from weighbridge.memory import MemoryPlan
 if TYPE_CHECKING:  # a report without a device is made without them
     from weighbridge.estimates import Bill, Conditions, Deadline, DeviceEnergy, Fit, Latency, NodeTime, Throughput
 
-__all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report"]
+__all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report", "told_apart"]
 
 SCHEMA: Final = 1
 """Grows only when something is renamed or removed; additions leave it as it is."""
@@ -59,6 +59,18 @@ class OnDevice(NamedTuple):
     energy: DeviceEnergy | None = None
     deadline: Deadline | None = None
     notes: tuple[str, ...] = ()
+
+
+def told_apart(names: Iterable[str]) -> tuple[str, ...]:
+    """``names``, with a count behind one that was there before: two device files may give their devices one name."""
+    told: dict[str, None] = {}
+    for name in names:
+        count, one = 1, name
+        while one in told:
+            count += 1
+            one = f"{name} ({count})"
+        told[one] = None
+    return tuple(told)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

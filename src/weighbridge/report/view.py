@@ -10,7 +10,7 @@ from weighbridge.report.costs import bill, devices
 from weighbridge.report.headlines import headlines, lower_bound
 from weighbridge.report.page import Fault, Page, Profile, Quantity, Row, Table
 from weighbridge.report.peaks import LIVE, peaks
-from weighbridge.report.record import OnDevice, Report
+from weighbridge.report.record import OnDevice, Report, told_apart
 from weighbridge.report.tree import Sums, Visible, visible_entries
 from weighbridge.report.verdicts import DETAILED, briefs, verdicts
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
@@ -222,7 +222,8 @@ def node_table(report: Report, *, policy: str = LIVE) -> Table:
                 *(cell for on in report.on for cell in _times(on, index)),
             )
         )
-    timed = (f"{column} on {printable(on.device)}" for on in report.on for column in _TIME_COLUMNS)
+    devices_told = told_apart(printable(on.device) for on in report.on)
+    timed = (f"{column} on {device}" for device in devices_told for column in _TIME_COLUMNS)
     return Table((*_COLUMNS, *timed), tuple(rows))
 
 
