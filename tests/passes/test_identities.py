@@ -7,7 +7,7 @@ import pytest
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.graph import LOOP, Attribute, Body, Graph, Role, Tensor, TensorType
-from weighbridge.passes import drop_identities
+from weighbridge.passes import bit_rules, drop_identities, set_bits
 
 FLOAT = DTYPES["float32"]
 
@@ -100,5 +100,24 @@ def test_a_pool_of_single_values_is_gone(pool: str, attributes: dict[str, Attrib
 def test_a_pool_that_changes_something_stays(pool: str, attributes: dict[str, Attribute]) -> None:
     builder = Builder("pool")
     (y,) = builder.add(pool, [("x", builder.input("x", (1, 3, 8, 8), FLOAT))], attributes)
+    graph = builder.graph([y])
+    assert drop_identities(graph) is graph
+
+
+@pytest.mark.parametrize("bits", [None, 8], ids=["as it is", "with activations of 8 bits"])
+def test_a_cast_to_the_type_that_is_there_is_gone(bits: int | None) -> None:
+    """At another width of the activations the attribute names a type that they no longer have."""
+    builder = Builder("cast")
+    x = builder.input("x", (2, 3), FLOAT)
+    (y,) = builder.add("cast", [("x", x)], {"dtype": "float32"})
+    (y,) = builder.add("cast_like", [("x", y), ("like", x)])
+    (y,) = builder.add("relu", [("x", y)])
+    graph = drop_identities(set_bits(builder.graph([y]), bit_rules(activations=bits)))
+    assert [(node.operator, node.inputs) for node in graph.nodes] == [("relu", ("x",))]
+
+
+def test_a_cast_to_another_type_stays() -> None:
+    builder = Builder("cast")
+    (y,) = builder.add("cast", [("x", builder.input("x", (2, 3), FLOAT))], {"dtype": "float16"})
     graph = builder.graph([y])
     assert drop_identities(graph) is graph

@@ -67,6 +67,11 @@ def _cast(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(call.x.shape, dtype_of(call)),)
 
 
+def _keeps_type(call: Call) -> bool:
+    """Whether a cast leaves its operand in the type that it has."""
+    return call.x.dtype == call.outputs[0].dtype
+
+
 def _cast_like(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(call.x.shape, call.like.dtype),)
 
@@ -248,6 +253,7 @@ ELEMENTWISE_OPERATORS: Final = (
         attributes={"dtype": REQUIRED},
         summary="x in another type",
         may_overwrite=in_its_place,
+        does_nothing=_keeps_type,
     ),
     Op(
         "cast_like",
@@ -257,5 +263,6 @@ ELEMENTWISE_OPERATORS: Final = (
         nothing,
         summary="x in the type of another tensor",
         may_overwrite=in_its_place,
+        does_nothing=_keeps_type,
     ),
 )
