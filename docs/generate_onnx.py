@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.onnx.files import REFUSED, onnx_files, report_of  # noqa: E402
+from weighbridge.frontends import onnx_generation  # noqa: E402
 from weighbridge.frontends.onnx_table import RULES  # noqa: E402
 from weighbridge.report import Report  # noqa: E402
 
@@ -101,6 +102,11 @@ How many keys an attention with a cache meets follows from the shapes of its cac
 from an operand (`past_sequence_length`, `total_sequence_length`). Where that comes with the data, and where sequences of a
 batch are packed one behind the other, the attention is not counted, and the reason says so.
 
+A mixture of experts (`MoE`, `QMoE`) counts the `k` experts that every position goes through, whichever they are, and has the
+parameters of all. `BeamSearch`, `GreedySearch` and `Sampling` hold the networks that they run: an encoder counts once, the decoder
+one pass of as many as the text takes, and the total is a lower bound. `EPContext` holds a network compiled for a device,
+and nothing of it is counted.
+
 Rules exist for
 {microsoft}.
 
@@ -125,7 +131,7 @@ def page() -> str:
         summary, tables = (found[1], found[2]) if found else ("", "")
     else:
         summary, tables = _files()
-    *names, last = sorted(RULES["com.microsoft"], key=str.lower)
+    *names, last = sorted([*RULES["com.microsoft"], *onnx_generation.SPECIAL], key=str.lower)
     microsoft = fill(", ".join(f"`{name}`" for name in names) + f" and `{last}`", 120)
     return TEXT.format(microsoft=microsoft, summary=summary) + tables
 

@@ -48,9 +48,7 @@ def model_of(call: Single, opset: int = 18) -> onnx.ModelProto:
     places = range(call.results) if isinstance(call.results, int) else call.results
     results = [f"o{index}" if index in places else "" for index in range(max(places) + 1)]
     node = helper.make_node(call.op, names, results, name="node", domain=call.domain, **call.attributes)
-    inputs = [
-        helper.make_tensor_value_info(name, dtype_number(array), array.shape) for name, array in call.fed.items()
-    ]
+    inputs = [helper.make_tensor_value_info(name, dtype_number(array), array.shape) for name, array in call.fed.items()]
     stored = [numpy_helper.from_array(np.asarray(call.arrays[place]), f"i{place}") for place in call.stored]
     made = [onnx.ValueInfoProto(name=name) for name in results if name]
     graph = helper.make_graph([node], "one", inputs, made, stored)

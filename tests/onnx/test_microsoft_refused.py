@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 from tests.onnx.build import load
 from tests.onnx.execute import Single, model_of
 from tests.onnx.microsoft_cases import EXECUTED, MICROSOFT, OTHERS, SCALE, call, f, i32, ones, u8
+from tests.onnx.test_microsoft_experts import EXPERTS
 from weighbridge import weigh
 from weighbridge.errors import BadModel, WeighbridgeError
 from weighbridge.graph import Shape
@@ -143,7 +144,7 @@ def test_shared_buffers_keep_their_shape_however_far_they_are_filled() -> None:
     assert [graph.tensors[one].shape for one in graph.outputs] == [(2, 3, 16), buffer.shape]
 
 
-CALLS = [*EXECUTED, *(one for one, _ in OTHERS)]
+CALLS = [*EXECUTED, *(one for one, _ in OTHERS), *(one for one, _ in EXPERTS)]
 ODD: tuple[Any, ...] = (
     -1,
     0,

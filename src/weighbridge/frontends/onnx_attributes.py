@@ -43,18 +43,17 @@ _NAMES = {
 """What the attributes of ONNX's default domain are called, by kind."""
 
 _MICROSOFT_NAMES = {
-    "a whole number": "K N accuracy_level bits causal channels_last dim do_rotary expert_weight_bits"
-    " fc1_expert_weight_bits fc2_expert_weight_bits fc3_expert_weight_bits gather_axis groups is_inner_broadcast"
-    " kv_cache_bit_width local_window_size model_type ngram_size normalize_routing_weights opset output_qk output_type"
-    " past_present_share_buffer qk_output quantize_axis rotary_interleaved signal_ndim sliding_window_cache"
-    " smooth_softmax step swiglu_fusion transBatchA transBatchB unidirectional weight_prepacked weights_prepacked window",
-    "a number": "activation_gamma k_norm_epsilon mask_filter_value q_norm_epsilon qk_norm_epsilon swiglu_limit",
-    "text": "activation_type k_quant_type metric quant_type source v_quant_type",
+    "a whole number": "K N activation_axis bits causal channels_last dim do_rotary expert_weight_bits"
+    " fc1_expert_weight_bits fc2_expert_weight_bits fc3_expert_weight_bits gather_axis groups kv_cache_bit_width ngram_size"
+    " normalize_routing_weights opset output_type past_present_share_buffer quantize_axis rotary_interleaved signal_ndim"
+    " sliding_window_cache smooth_softmax step swiglu_fusion transBatchA transBatchB unidirectional weight_prepacked",
+    "a number": "activation_gamma qk_norm_epsilon swiglu_limit",
+    "text": "activation_type metric quant_type source",
     "whole numbers": "full_shape_outputs non_differentiable_outputs qkv_hidden_sizes",
     "numbers": "activation_params",
     "a graph": "decoder encoder init_decoder",
 }
-"""What ONNX Runtime's own domain has beside these."""
+"""What the rules of ONNX Runtime's own domain read beside these."""
 
 KINDS: Mapping[str, str] = {
     name: kind for table in (_NAMES, _MICROSOFT_NAMES) for kind, names in table.items() for name in names.split()

@@ -13,7 +13,7 @@ from typing import Any
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
-from weighbridge.frontends import onnx_constants, onnx_control, onnx_sequences, onnx_training
+from weighbridge.frontends import onnx_constants, onnx_control, onnx_generation, onnx_sequences, onnx_training
 from weighbridge.frontends.foreign import Foreign, Held, Step, translate
 from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
@@ -224,7 +224,8 @@ class Capture:
         builder = scope.frame.builder
         is_last = step.outputs is call.outputs or call.outputs[:1] == tuple(step.outputs[:1])
         name = call.name if is_last else self.names.fresh(f"{call.name}.{step.operator}")
-        declared = step.declared or (self.declared(scope, record) if is_last else ())
+        # As many as there are results, which the operator's rule cannot tell of operands without a shape.
+        declared = step.declared or (is_last and self.declared(scope, record)) or (None,) * len(step.outputs)
         outputs, operands = step.outputs, step.operands
         if "" in outputs:
             outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(outputs)]
@@ -363,4 +364,5 @@ _SPECIAL: Mapping[str, Mapping[str, Any]] = {
         **onnx_sequences.SPECIAL,
     },
     onnx_training.TRAINING_DOMAIN: onnx_training.TRAINING_SPECIAL,
+    "com.microsoft": onnx_generation.SPECIAL,
 }

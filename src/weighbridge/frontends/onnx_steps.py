@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import Foreign, Step, asked_step
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
 
-__all__ = ["Pairs", "Steps", "heads_of", "number_in", "required"]
+__all__ = ["PACKED", "Pairs", "Steps", "heads_of", "number_in", "required"]
 
+PACKED: Final[Mapping[int, str]] = {2: "uint2", 4: "uint4", 8: "uint8"}
+"""Unsigned integers that bytes hold whole numbers of, by their bits."""
 Pairs = Sequence[tuple[str, str]]
 """Operands as (name, tensor id); "" for one that is absent."""
 
@@ -38,6 +41,12 @@ class Steps:
         made = [self.call.inner(f"split.{len(self.steps)}.{part}") for part in range(parts)]
         self.steps.append(Step("split", [("x", x)], {"parts": parts, **attributes}, made))
         return made
+
+    def largest(self, x: str, count: int, axis: int) -> tuple[str, str]:
+        """Add a step that finds the largest values along an axis; returns the ids of these and of their places."""
+        values, places = (self.call.inner(f"top_k.{len(self.steps)}.{name}") for name in ("values", "places"))
+        self.steps.append(Step("top_k", [("x", x)], {"k": count, "axis": axis}, [values, places]))
+        return values, places
 
     def ask(
         self,

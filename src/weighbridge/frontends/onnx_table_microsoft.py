@@ -7,6 +7,7 @@ from typing import Final
 
 from weighbridge.frontends.foreign import Rule
 from weighbridge.frontends.onnx_table_microsoft_attention import ATTENTION_RULES
+from weighbridge.frontends.onnx_table_microsoft_experts import EXPERT_RULES
 from weighbridge.frontends.onnx_table_microsoft_layers import FUSED_LAYER_RULES
 from weighbridge.frontends.onnx_table_microsoft_quantised import QUANTISED_RULES
 from weighbridge.frontends.onnx_table_microsoft_shapes import MOVE_RULES
@@ -16,6 +17,7 @@ __all__ = ["MICROSOFT_RULES"]
 
 MICROSOFT_RULES: Final[Mapping[str, Rule]] = {
     **ATTENTION_RULES,
+    **EXPERT_RULES,
     **FUSED_LAYER_RULES,
     **QUANTISED_RULES,
     **MOVE_RULES,

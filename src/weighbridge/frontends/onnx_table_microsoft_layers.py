@@ -281,6 +281,9 @@ def _mask_index(steps: Steps, batch: Shape | None) -> None:
         steps.make("reduce_sum", [("x", call.operand(7))], counted, into=call.outputs[1])
     elif batch is not None:
         steps.make("constant_of_shape", [], {"shape": batch, "dtype": "int32"}, into=call.outputs[1])
+    else:
+        unknown: dict[str, Attribute] = {"shape": UNKNOWN, "dtype": "int32"}
+        steps.make("constant_of_shape", [("shape", call.operand(0))], unknown, into=call.outputs[1])
 
 
 def _embedding(call: Foreign) -> Sequence[Step]:

@@ -13,15 +13,13 @@ from typing import Final
 
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, set_aside
-from weighbridge.frontends.onnx_steps import Pairs, Steps, required
+from weighbridge.frontends.onnx_steps import PACKED, Pairs, Steps, required
 from weighbridge.frontends.onnx_table_layers import LAYER_RULES, average_pool, convolution, recurrent
 from weighbridge.frontends.onnx_table_microsoft_layers import embedded
 from weighbridge.graph import Attribute, Shape
 
 __all__ = ["QUANTISED_RULES", "dequantised"]
 
-_PACKED: Final = {2: "uint2", 4: "uint4", 8: "uint8"}
-"""Unsigned integers that bytes hold whole numbers of, by their bits."""
 _FLOAT: Final[dict[str, Attribute]] = {"output_dtype": "float32"}
 
 
@@ -144,7 +142,7 @@ def _blocks(call: Foreign, name: str = "block_size") -> int:
 
 def _unpacked(steps: Steps, position: int, bits: int, shape: Shape) -> str:
     """Packed integers of ``bits`` bits as a tensor of ``shape``."""
-    return steps.make("unpack", [("x", steps.call.operand(position))], {"shape": shape, "dtype": _PACKED[bits]})
+    return steps.make("unpack", [("x", steps.call.operand(position))], {"shape": shape, "dtype": PACKED[bits]})
 
 
 def _weight_of_bits(steps: Steps, n: int, k: int, bits: int) -> str:
@@ -165,7 +163,7 @@ def _product_of_bits(call: Foreign) -> Sequence[Step]:
     """MatMulNBits: a linear layer whose weight is dequantised, block by block."""
     n, k, bits, steps = required(call, "N"), required(call, "K"), call.get("bits", 4), Steps(call)
     weight = call.type(1)
-    if bits not in _PACKED:
+    if bits not in PACKED:
         return set_aside(call, f"there is no rule for packed weights of {bits} bits")
     if n < 1 or k < 1:
         raise BadModel(f"a weight of {n} x {k}", where=call.name)
@@ -210,7 +208,7 @@ def _gathered_blocks(call: Foreign) -> Sequence[Step]:
         return set_aside(call, "the shape of its table is unknown")
     x, zeros, shape = call.operand(0), steps.optional(3), table.shape
     if table.dtype.name == "uint8" and bits != 8:
-        if bits not in _PACKED:
+        if bits not in PACKED:
             return set_aside(call, f"there is no rule for packed weights of {bits} bits")
         shape = (*shape[:-1], shape[-1] * 8 // bits)
         x = _unpacked(steps, 0, bits, shape)
