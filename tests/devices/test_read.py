@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weighbridge.devices.catalogue import find
-from weighbridge.devices.read import read_device
+from weighbridge.devices.read import read_device, read_energy_table
 from weighbridge.errors import BadSpec
 
 GOOD = """
@@ -98,7 +98,7 @@ def test_all_faults_come_at_once_each_with_its_path(tmp_path: Path) -> None:
             "$.memories[1]",
             "$.memories[1].bandwidth_bytes_per_s.value",
             "$.memories[1].bytes.value",
-            "$.memories[1].holds",
+            "$.memories[1].holds[1]",
             "$.name",
             "$.peaks[0].ops_per_s",
             "$.peaks[0].precision",
@@ -133,12 +133,70 @@ def test_all_faults_come_at_once_each_with_its_path(tmp_path: Path) -> None:
         (('["weights", "activations"]', '"weights"'), "$.memories[0].holds", 'a list such as ["weights"], not'),
         (('"weights", "activations"', '"weights", "weights"'), "$.memories[0]", "holds the weights"),
         (("value = 400", "value = 1001"), "$.memories[0].reserved_bytes", "1,001 B is more than the 1,000 B"),
+        (("value = 400", "value = 2e6"), "$.memories[0].reserved_bytes", "2,000,000 B is more than the 1,000 B"),
+        (("value = 1000", "value = 3.99e2"), "$.memories[0].reserved_bytes", "400 B is more than the 399 B"),
     ],
 )
 def test_one_fault(tmp_path: Path, change: tuple[str, str], path: str, what: str) -> None:
     (line,) = faults(tmp_path, GOOD.replace(*change))
     assert f"the device file has 1 fault: {path}: " in line
     assert what in line
+
+
+@given(size=st.integers(1, 10**6), reserved=st.integers(1, 10**6), written_as=st.tuples(*[st.sampled_from("def")] * 2))
+def test_more_reserved_than_there_is_is_a_fault_however_it_is_written(
+    tmp_path_factory: pytest.TempPathFactory, size: int, reserved: int, written_as: tuple[str, str]
+) -> None:
+    """As a whole number, with an exponent, or with a fraction of zero."""
+    pairs = zip((size, reserved), written_as, strict=True)
+    sizes = [{"d": str(number), "e": f"{number}e0", "f": f"{number}.0"}[form] for number, form in pairs]
+    text = GOOD.replace("1000", "{0}").replace("400", "{1}").replace("{ ", "{{ ").replace(" }", " }}").format(*sizes)
+    path = tmp_path_factory.getbasetemp() / "reserved.toml"
+    path.write_text(text)
+    try:
+        device = read_device(path)
+    except BadSpec as error:
+        assert reserved > size
+        assert f"$.memories[0].reserved_bytes: {reserved:,} B is more than the {size:,} B" in str(error)
+    else:
+        assert device.memories[0].available_bytes == size - reserved
+
+
+def test_every_entry_of_a_list_of_texts_that_is_at_fault_is_named(tmp_path: Path) -> None:
+    notes, holds = 'core = "a core"\nnotes = [1, "fine", ""]', 'holds = ["weights", "gas", 3, "activations"]'
+    text = GOOD.replace('core = "a core"', notes).replace('holds = ["weights", "activations"]', holds)
+    _, *lines = faults(tmp_path, text)
+    assert [line.strip() for line in lines] == [
+        '$.memories[0].holds[1]: must hold "weights" or "activations" or both, not \'gas\'',
+        '$.memories[0].holds[2]: must hold "weights" or "activations" or both, not 3',
+        "$.notes[0]: must be text, not 1",
+        "$.notes[2]: must be text, not ''",
+    ]
+
+
+ENERGY = """
+[energy]
+process = "a process"
+notes = ["of the device"]
+"""
+
+
+@pytest.mark.parametrize("key", ["process", "operations", "accesses", "notes", "name", "title", "level"])
+def test_the_keys_that_an_unknown_one_is_told_are_those_that_can_be_there(tmp_path: Path, key: str) -> None:
+    """Each key that the message offers is taken, whether a table is a device's or stands in a file of its own."""
+    own = written(tmp_path, GOOD + ENERGY + "colour = 1\n")
+    of_a_file = tmp_path / "table.toml"
+    of_a_file.write_text('name = "mine"\ntitle = "mine"\nprocess = "a process"\ncolour = 1\n')
+    for read, path in ((read_device, own), (read_energy_table, of_a_file)):
+        with pytest.raises(BadSpec) as caught:
+            read(path)
+        offered = str(caught.value).split("the keys here are ")[1].split(", ")
+        assert "$: has no key 'colour'" in str(caught.value).replace(".energy", "")
+        path.write_text(path.read_text().replace("colour = 1\n", f"{key} = 1\n"))
+        with pytest.raises(BadSpec) as caught:
+            read(path)
+        taken = "has no key" not in str(caught.value) and "is the device's own" not in str(caught.value)
+        assert (key in offered) == taken or "not TOML" in str(caught.value)
 
 
 @pytest.mark.parametrize(

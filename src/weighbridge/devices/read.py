@@ -41,6 +41,8 @@ _SHOWN_FAULTS = 100
 _SHOWN_KEYS = 10
 _FIGURE = '{ value = 1000, source = "where it stands" }'
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+_OF_A_FILE = ("name", "title")
+"""What a table of energies has in a file of its own; one in a device's file is the device's."""
 
 
 def read_device(path: Path) -> Device:
@@ -58,7 +60,7 @@ def read_device(path: Path) -> Device:
 def read_energy_table(path: Path) -> EnergyTable:
     """The table of energies that the TOML file at ``path`` holds.  Raises ``BadSpec`` as ``read_device`` does."""
     raw = _parse(path, "table of energies", "the name of a table: `weighbridge energy` lists them")
-    faults = [f"$.{key}: is missing" for key in ("name", "title") if key not in raw]
+    faults = [f"$.{key}: is missing" for key in _OF_A_FILE if key not in raw]
     table = _structured(raw, EnergyTable, [*faults, *_energies_twice(raw, "$")], path, "table of energies")
     assert isinstance(table, EnergyTable)
     return table
@@ -70,7 +72,7 @@ def _structured(raw: Mapping[str, object], cls: type, faults: list[str], path: P
     try:
         found = _converter().structure(raw, cls)
     except (cattrs.ClassValidationError, cattrs.IterableValidationError) as error:
-        faults = [*_faults_of(error), *faults]
+        faults = [*_faults_of(error, cls), *faults]
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         hidden = len(faults) - _SHOWN_FAULTS
@@ -128,7 +130,7 @@ def _number(value: object, of: object) -> int:
 
 
 def _energy(value: object, of: object) -> float:
-    number = float(_above_zero(value, of))
+    number = _above_zero(value, of)
     if number < _SMALLEST_ENERGY_PJ:
         raise ValueError(f"must be at least {_SMALLEST_ENERGY_PJ} pJ, not {_shown(value)}")
     return number
@@ -145,7 +147,16 @@ def _one_of(words: Sequence[str]) -> Hook:
 
 def _list_of(item: Callable[[object, object], str], example: str) -> Callable[[object, object], tuple[str, ...]]:
     def read(value: object, of: object) -> tuple[str, ...]:
-        return tuple(item(element, of) for element in _list(value, f"a list such as {example}"))
+        found, faults = [], []
+        for place, element in enumerate(_list(value, f"a list such as {example}")):
+            try:
+                found.append(item(element, of))
+            except ValueError as fault:
+                fault.add_note(cattrs.IterableValidationNote("", place, str))
+                faults.append(fault)
+        if faults:
+            raise cattrs.IterableValidationError("", faults, tuple)
+        return tuple(found)
 
     return read
 
@@ -222,19 +233,23 @@ def _list_then(structure: Hook, header: str) -> Hook:
     return read
 
 
-def _faults_of(error: BaseException) -> list[str]:
+def _faults_of(error: BaseException, cls: type) -> list[str]:
+    """The faults that were found on the way to a ``cls``, each with its path."""
     faults = []
-    for line in cattrs.transform_error(error, format_exception=_fault):
+    hidden = _OF_A_FILE if cls is Device else ()
+    for line in cattrs.transform_error(error, format_exception=lambda fault, _: _fault(fault, hidden)):
         what, _, path = line.rpartition(" @ ")
         faults.append(f"{path.replace('$.class_', '$.class')}: {what}")
     return faults
 
 
-def _fault(error: BaseException, _: object) -> str:
+def _fault(error: BaseException, hidden: Sequence[str]) -> str:
+    """What is wrong; ``hidden`` are the keys that a table of energies does not have here."""
     if isinstance(error, KeyError):
         return "is missing"
     if isinstance(error, cattrs.ForbiddenExtraKeysError):
-        known = ", ".join(field.name.rstrip("_") for field in dataclasses.fields(error.cl))
+        keys = [field.name.rstrip("_") for field in dataclasses.fields(error.cl)]
+        known = ", ".join(key for key in keys if error.cl is not EnergyTable or key not in hidden)
         extra = sorted(error.extra_fields)
         named = ", ".join(map(repr, extra[:_SHOWN_KEYS])) + (" and others" if len(extra) > _SHOWN_KEYS else "")
         return f"has no key {named}; the keys here are {known}"
@@ -278,7 +293,7 @@ def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
 
 def _faults_of_own_energies(raw: Mapping[str, object], energy: Mapping[str, object]) -> list[str]:
     """A device's own table has the device's name, and its levels are the device's memories."""
-    faults = [f"$.energy.{key}: is the device's own" for key in ("name", "title") if key in energy]
+    faults = [f"$.energy.{key}: is the device's own" for key in _OF_A_FILE if key in energy]
     memories = [memory.get("name") for _, memory in _tables_of(raw, "memories")]
     for path, access in _tables_of(energy, "accesses", "$.energy"):
         level = access.get("level")
@@ -301,8 +316,11 @@ def _energies_twice(energy: Mapping[str, object], root: str) -> list[str]:
 
 
 def _value_of(figure: object) -> int | None:
-    value = figure.get("value") if isinstance(figure, dict) else None
-    return value if isinstance(value, int) else None
+    """The value of a figure; None of one that has a fault of its own."""
+    try:
+        return _number(figure.get("value"), int) if isinstance(figure, dict) else None
+    except ValueError:
+        return None
 
 
 def _tables_of(raw: Mapping[str, object], key: str, root: str = "$") -> Sequence[tuple[str, Mapping[str, object]]]:
