@@ -203,17 +203,25 @@ def _estimates(
 
     needs = demand(deployed, facts, memory)
     batch = _batch(deployed) if choices.batch is None else choices.batch
-    at = {} if batch is None else {batch: needs}
-    at |= {size: demand_at(size) for size in costs.batches if size != batch}
+    at = {size: needs if size == choices.batch else demand_at(size) for size in costs.batches}
+    if batch is not None and (choices.batch is not None or not at):
+        at.setdefault(batch, needs)
     on = tuple(_on_device(device, needs, batch, at, choices) for device in choices.devices)
     energy = costs.energy
-    return on, None if energy is None else bill(needs, energy, choices.precision, costs.battery)
+    return on, None if energy is None else bill(needs, energy, choices.precision, costs.battery, batch)
 
 
 def _batch(graph: Graph) -> int | None:
-    """The batch size, by the rule that the first dimension of the first input is it."""
-    shape = graph.tensors[graph.inputs[0]].shape if graph.inputs else None
-    return shape[0] if shape else None
+    """The batch size that nobody stated: the first dimension, where it is that of every input and output, or 1 of the first input.
+
+    A sequence may come first as well, so what is asked for at a batch size is never taken from here.
+    """
+    shapes = [graph.tensors[tensor].shape for tensor in (*graph.inputs, *graph.outputs)]
+    first = shapes[0] if graph.inputs else None
+    if not first or not first[0]:
+        return None
+    shared = all(shape is not None and shape[:1] == first[:1] for shape in shapes)
+    return first[0] if shared or first[0] == 1 else None
 
 
 def _on_device(

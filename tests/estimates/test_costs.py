@@ -8,11 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import weighbridge
 from weighbridge.devices.catalogue import find, names
 from weighbridge.errors import BadSpec, WeighbridgeError
-from weighbridge.estimates import frames_missed
+from weighbridge.estimates import deadline, frames_missed
 from weighbridge.report import Report
 
 
@@ -29,6 +31,39 @@ def test_throughput_is_weighed_at_every_batch() -> None:
         assert (point.bound, point.verdict) == (alone.latency.bound, alone.fit.verdict)
     assert points[0].per_s < points[1].per_s == points[2].per_s
     assert (points[0].bound, points[2].bound) == ("memory", "compute")
+
+
+def test_a_batch_is_weighed_though_the_first_dimension_looks_like_it(tmp_path: Path) -> None:
+    """A sequence of 16 comes first, then the batch of 1: batch 16 is 16 times the work."""
+    path = tmp_path / "net.toml"
+    path.write_text(
+        """
+name = "sequence_first"
+title = "A layer along a sequence"
+source = "made up for a test"
+description = "A linear layer at each of the steps."
+parameters.batch = { default = 1, description = "sequences at once" }
+parameters.seq = { default = 16, description = "steps" }
+inputs = [{ name = "x", shape = ["seq", "batch", 64] }]
+layers = [{ name = "fc", op = "linear", out = 64 }]
+"""
+    )
+    report = weighbridge.weigh(path, on="toy", batches=[4, 16])
+    four, sixteen = report.on[0].throughput.by_batch
+    (alone,) = weighbridge.weigh(path, batch=16, on="toy").on
+    assert (four.batch, sixteen.batch) == (4, 16)
+    assert sixteen.latency_s == alone.latency.floor_s > 3 * four.latency_s
+
+
+def test_no_batch_is_guessed_where_inputs_and_outputs_differ() -> None:
+    from weighbridge.builder import Builder
+    from weighbridge.dtypes import DTYPES
+
+    builder = Builder("net")
+    table, rows = builder.input("table", (1000, 4), DTYPES["float32"]), builder.input("rows", (2,), DTYPES["int64"])
+    (y,) = builder.add("gather", [("x", table), ("indices", rows)], {"axis": 0}, name="look")
+    (on,) = weighbridge.weigh(builder.graph([y]), on="toy").on
+    assert (on.conditions.batch, on.throughput.by_batch) == (None, ())
 
 
 def test_the_own_batch_is_a_point_without_being_asked_for() -> None:
@@ -72,6 +107,14 @@ def test_frames_missed_are_those_of_the_source_material(shared: Path) -> None:
 )
 def test_a_frame_is_missed_when_the_next_one_begins(latency: str, fps: int, missed: int) -> None:
     assert frames_missed(Fraction(latency), Fraction(fps)) == missed
+
+
+@given(milliseconds=st.integers(1, 10_000), frames=st.integers(1, 100))
+def test_a_time_of_whole_frames_misses_those_behind_the_first(milliseconds: int, frames: int) -> None:
+    """Times are floats: what rounding adds must not miss a frame."""
+    fps = Fraction(1000 * frames, milliseconds)
+    latency_s = milliseconds / 1000
+    assert deadline(fps, latency_s, 3 * (latency_s / 3))[2:] == (frames - 1, frames - 1)
 
 
 def test_a_deadline_on_a_device() -> None:

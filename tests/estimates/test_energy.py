@@ -7,6 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import weighbridge
 from tests.estimates.demands import SMALL, device, memory
@@ -14,7 +16,7 @@ from weighbridge.devices.catalogue import energy_names, find_energy
 from weighbridge.devices.device import AccessEnergy, EnergyTable, OperationEnergy, Picojoules
 from weighbridge.devices.read import read_energy_table
 from weighbridge.errors import BadSpec
-from weighbridge.estimates import battery_named, bill, charge, device_energy
+from weighbridge.estimates import Battery, battery_named, bill, charge, device_energy
 
 
 def pj(value: float) -> Picojoules:
@@ -89,6 +91,36 @@ def test_charge_is_energy_over_voltage() -> None:
     assert (found.charge_c, found.charge_mah) == (pytest.approx(0.9), pytest.approx(0.25))
     assert found.inferences in (3999, 4000)  # 3.6 as a float is a little more than 3.6
     assert battery_named(" 2Ah @ 3700 mV ") == battery_named("2000mAh@3.7V") == (2000, Fraction(37, 10))
+
+
+@given(inferences=st.integers(1, 10**9), nanojoules=st.integers(1, 10**6))
+def test_a_battery_pays_for_the_last_inference_too(inferences: int, nanojoules: int) -> None:
+    """A battery that holds so many times the energy, as a float has it, holds so many inferences."""
+    capacity = Fraction(inferences * nanojoules, 10**9) / Fraction(36, 10)
+    found = charge(nanojoules / 10**9, Battery(capacity, Fraction(1)))
+    assert found is not None
+    assert found.inferences == inferences
+
+
+def test_a_memory_may_be_called_arithmetic() -> None:
+    chip = device(memory("arithmetic", "weights activations", 1000), int8=1000)
+    table = dataclasses.replace(TABLE, accesses=(AccessEnergy("arithmetic", pj(40)),))
+    found = device_energy(NEEDS, dataclasses.replace(chip, energy=table))
+    assert found is not None
+    assert found.by == {"arithmetic": 8000e-12, "arithmetic (memory)": pytest.approx(9000e-12)}
+    assert found.total_j == pytest.approx(17000e-12)
+
+
+def test_what_has_no_energy_says_why() -> None:
+    unknown = bill(NEEDS._replace(macs_by_precision=(), ops=0, ops_exact=False, value_bytes=None), TABLE)
+    assert unknown.arithmetic_j is None
+    assert unknown.notes[:2] == (
+        "no energy of the arithmetic: no MACs are counted",
+        "no energy of fetching the activations: a size is unknown",
+    )
+    charged = bill(NEEDS, TABLE, "float16", battery_named("1Ah@1V"))
+    assert charged.notes[1] == "no charge, as the energy is not known in full"
+    assert bill(NEEDS._replace(macs_by_precision=(), ops=0), TABLE).arithmetic_j == 0.0
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,36 @@ def test_without_a_bandwidth_what_only_moves_takes_no_time_that_is_known() -> No
     needs = SMALL._replace(nodes=(CONV, POOL))
     times = node_times(needs, device(memory("DRAM", BOTH, 1000), int8=2000))
     assert [(time.compute_s, time.memory_s, time.bound) for time in times] == [(2.0, None, None), (0.0, None, None)]
+    assert [time.time_s for time in times] == [2.0, None]
     assert layerwise(needs, times).time_s == 2.0
+
+
+def test_bytes_through_a_memory_without_bandwidth_take_an_unknown_time_not_none() -> None:
+    """Flash has a bandwidth, RAM none: the pool reads nothing from flash."""
+    chip = device(memory("flash", "weights", 1000, 300), memory("SRAM", "activations", 1000), int8=2000)
+    conv, pool = node_times(SMALL._replace(nodes=(CONV, POOL)), chip)
+    assert (conv.memory_s, pool.memory_s, pool.time_s) == (2.0, None, None)
+    assert layerwise(SMALL._replace(nodes=(CONV, POOL)), (conv, pool)) == (2.0, True, ())
+    (unknown,) = node_times(SMALL._replace(nodes=(NodeDemand("odd", 0, None, 0, 0, False),)), chip)
+    assert (unknown.compute_s, unknown.memory_s, unknown.time_s) == (None, None, None)
+    (view,) = node_times(SMALL._replace(nodes=(NodeDemand("view", 0, None, 0, 0, True),)), chip)
+    assert view.time_s == 0.0
+
+
+@pytest.mark.parametrize(("holds", "other"), [("weights", "activations"), ("activations", "weights")])
+def test_what_no_memory_holds_takes_no_time_and_is_told(holds: str, other: str) -> None:
+    found = latency(SMALL, device(memory("one", holds, 1000, 100), int8=1000), "int8")
+    assert found.ridge_ops_per_byte is None
+    (note,) = found.notes
+    assert note.startswith(f"no memory is known to hold {other}: moving ")
+
+
+def test_macs_without_a_rate_take_no_time_and_are_told() -> None:
+    """3000 of 4000 operations have a rate; the rest is not timed at another precision's."""
+    needs = SMALL._replace(macs_by_precision=(("int8", 1500), ("float16", 500)), nodes=(CONV,))
+    found = estimate(needs, device(memory("DRAM", BOTH, 1000, 10**6), int8=1000))
+    assert (found.latency.compute_s, found.latency.exact) == (3.0, False)
+    assert "the floor counts 500 MACs at float16 as no time: their rate is not known" in found.notes
 
 
 def test_a_node_that_is_not_counted_makes_the_sum_a_lower_bound() -> None:

@@ -11,6 +11,8 @@ from weighbridge.errors import BadSpec
 __all__ = ["Battery", "Charge", "battery_named", "charge"]
 
 _SECONDS_AN_HOUR: Final = 3600
+_ROUNDING: Final = Fraction(1, 10**12)
+"""The energy was computed in floating point: a quotient that is whole but for that is whole."""
 _BATTERY: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(m?)ah\s*@\s*(\d{1,6}(?:\.\d{1,6})?)\s*(m?)v", re.IGNORECASE)
 
 
@@ -52,4 +54,6 @@ def charge(energy_j: float | None, battery: Battery | None) -> Charge | None:
         return None
     coulombs = Fraction(energy_j) / battery.voltage_v
     milliampere_hours = coulombs * 1000 / _SECONDS_AN_HOUR
-    return Charge(float(coulombs), float(milliampere_hours), int(battery.capacity_mah / milliampere_hours))
+    return Charge(
+        float(coulombs), float(milliampere_hours), int(battery.capacity_mah / milliampere_hours * (1 + _ROUNDING))
+    )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = ["Deadline", "deadline", "frames_missed"]
+
+_ROUNDING: Final = Fraction(1, 10**12)
 
 
 class Deadline(NamedTuple):
@@ -24,8 +26,13 @@ class Deadline(NamedTuple):
 
 def deadline(fps: Fraction, floor_s: float | None, layerwise_s: float | None) -> Deadline:
     """What ``fps`` frames a second ask of an inference of these times."""
-    missed = (None if time is None else frames_missed(Fraction(time), fps) for time in (floor_s, layerwise_s))
+    missed = (None if time is None else frames_missed(_not_rounded_up(time), fps) for time in (floor_s, layerwise_s))
     return Deadline(float(fps), float(1 / fps), *missed)
+
+
+def _not_rounded_up(time_s: float) -> Fraction:
+    """A time that was computed in floating point, less what rounding may have added: 100 ms must not miss a frame of 100 ms."""
+    return Fraction(time_s) * (1 - _ROUNDING)
 
 
 def frames_missed(latency_s: Fraction, fps: Fraction) -> int:

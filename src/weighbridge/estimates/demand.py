@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from weighbridge.counts.facts import NetworkFacts, NodeFacts
+from weighbridge.estimates.moves import Moves, storage_of
 from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
-from weighbridge.estimates.reads import StoredReads
 from weighbridge.graph import UNKNOWN, Graph, Tensor
 from weighbridge.memory.records import MemoryPlan
 from weighbridge.operators.record import Op
@@ -38,7 +38,8 @@ class Demand(NamedTuple):
     ``stored_bytes``: parameters, buffers and constants of the deployed graph and of all its bodies, each storage once;
     None where a size is unknown; ``stored_exact`` is False where a node without a rule may keep more in places we cannot see.
     ``stored_read_bytes``: those that an inference has to read at least once: the rows that a lookup takes, not its table,
-    and of the branches of an ``if`` the one that reads most.  ``input_bytes`` and ``output_bytes`` are the graph's.
+    and of the branches of an ``if`` the one that reads most.  ``input_bytes`` are what it has to read of the graph's inputs
+    in the same way, ``output_bytes`` what it has to write of its outputs: each storage once, and nothing for a view of an input.
     Where ``moved_exact`` is False these three are lower bounds.  ``ops`` is 2 x MACs, a lower bound unless
     ``ops_exact``.  ``precision`` is the one in which most MACs are computed, None without MACs or where it has no name;
     ``macs_by_precision`` has them all.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a
@@ -67,9 +68,7 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
     """What ``deployed`` needs; ``facts`` and ``memory`` are its own.  The peak is that of the policy ``live``."""
     static = static_tensors(deployed, operators)
     stored = _stored(deployed)
-    reads = StoredReads(operators, stored)
-    stored_read = reads.stored(deployed, static)
-    ends = _ends(deployed, static)
+    moved = _moved(deployed, facts, stored, operators, static)
     sizes = [tensor.bytes for tensor in stored.values()]
     known = [size for size in sizes if size is not None]
     macs = macs_by_precision(deployed, operators, static)
@@ -80,36 +79,85 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         peak_bytes=memory.peak_bytes.get("live"),
         peak_exact=memory.exact,
         peak_node=memory.peak_node.get("live"),
-        stored_read_bytes=sum(stored_read.values()),
-        input_bytes=sum(size or 0 for size in ends[0]),
-        output_bytes=sum(size or 0 for size in ends[1]),
-        moved_exact=reads.exact and None not in (*ends[0], *ends[1]),
+        stored_read_bytes=moved.stored_bytes,
+        input_bytes=moved.input_bytes,
+        output_bytes=moved.output_bytes,
+        moved_exact=moved.exact,
         ops=facts.ops,
         ops_exact=facts.exact,
         precision=most_frequent(macs),
         macs_by_precision=tuple(macs.items()),
         value_bytes=facts.activations.total_bytes,
-        nodes=tuple(_nodes(deployed, facts, stored, operators)),
+        nodes=moved.nodes,
     )
 
 
-def _nodes(
-    deployed: Graph, facts: NetworkFacts, stored: Mapping[str, Tensor], operators: Mapping[str, Op]
-) -> Iterator[NodeDemand]:
-    """The demand of every node that runs.  Stored bytes of a node with bodies are those that a single trip reads."""
-    static = static_tensors(deployed, operators)
+class _Moved(NamedTuple):
+    stored_bytes: int
+    input_bytes: int
+    output_bytes: int
+    exact: bool
+    nodes: tuple[NodeDemand, ...]
+
+
+def _moved(
+    deployed: Graph,
+    facts: NetworkFacts,
+    stored: Mapping[str, Tensor],
+    operators: Mapping[str, Op],
+    static: frozenset[str],
+) -> _Moved:
+    """What has to move, node by node and once in the whole: the whole is never more than the nodes together."""
+    lies_in, inputs = storage_of(deployed, operators, static), frozenset(deployed.inputs)
+    moves = Moves(operators, stored, {key: owner for key, owner in lies_in.items() if owner in inputs})
     running = (node for node in deployed.nodes if runs(node, static))
+    nodes, reads, writes = [], dict[str, int](), dict[str, int | None]()
+    exact = True
     for node, counted in zip(running, facts.nodes, strict=True):
-        reads = StoredReads(operators, stored)
-        kept = sum(size for _, size in reads.of(deployed, node, static))
+        moves.exact = True
+        taken = moves.of(deployed, node, static)
+        if (
+            counted.read_bytes is not None
+        ):  # what is counted of an ``if`` may be another branch than the one that reads most
+            taken = _at_most(taken, counted.read_bytes)
+        kept = sum(size for storage, size in taken.items() if storage not in inputs)
+        moves.add(reads, taken.items(), deployed)
         macs = macs_by_precision(deployed, operators, static, nodes=(node,))
-        yield _node(counted, kept, most_frequent(macs), reads.exact)
+        nodes.append(_node(counted, kept, sum(taken.values()), most_frequent(macs), moves.exact))
+        exact = exact and moves.exact
+        writes.update((tensor, counted.write_bytes) for tensor in node.outputs if lies_in.get(tensor) == tensor)
+    made = {lies_in[tensor] for tensor in deployed.outputs if tensor in lies_in}
+    outputs = [_least(deployed.tensors[owner].bytes, writes[owner]) for owner in made if owner in writes]
+    return _Moved(
+        stored_bytes=sum(size for storage, size in reads.items() if storage not in inputs),
+        input_bytes=sum(size for storage, size in reads.items() if storage in inputs),
+        output_bytes=sum(size or 0 for size in outputs),
+        exact=exact and None not in outputs,
+        nodes=tuple(nodes),
+    )
 
 
-def _node(counted: NodeFacts, kept: int, precision: str | None, exact: bool) -> NodeDemand:
-    known = [size for size in (counted.read_bytes, counted.write_bytes) if size is not None]
-    exact = exact and counted.macs is not None and counted.exact and len(known) == 2
-    return NodeDemand(counted.name, 2 * (counted.macs or 0), precision, kept, max(0, sum(known) - kept), exact)
+def _at_most(taken: Mapping[str, int], limit: int) -> dict[str, int]:
+    """``taken``, cut where all of it together is more than ``limit``."""
+    left, found = limit, {}
+    for storage, size in taken.items():
+        found[storage] = min(size, left)
+        left -= found[storage]
+    return found
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else min(one, other)
+
+
+def _node(counted: NodeFacts, kept: int, taken: int, precision: str | None, exact: bool) -> NodeDemand:
+    """``kept`` are the stored bytes of the ``taken`` ones, which are all that is known where the count is not."""
+    reads = taken if counted.read_bytes is None else counted.read_bytes
+    exact = (
+        exact and counted.macs is not None and counted.exact and None not in (counted.read_bytes, counted.write_bytes)
+    )
+    running = max(0, reads - kept) + (counted.write_bytes or 0)
+    return NodeDemand(counted.name, 2 * (counted.macs or 0), precision, kept, running, exact)
 
 
 def _stored(graph: Graph) -> dict[str, Tensor]:
@@ -125,12 +173,3 @@ def _has_unknown(graph: Graph) -> bool:
     return any(
         node.operator == UNKNOWN or any(_has_unknown(body.graph) for body in node.bodies) for node in graph.nodes
     )
-
-
-def _ends(graph: Graph, static: frozenset[str]) -> tuple[list[int | None], list[int | None]]:
-    """Bytes of the inputs that something reads, and of the outputs that are computed."""
-    read = {tensor for node in graph.nodes for tensor in node.inputs}
-    inputs = [graph.tensors[tensor].bytes for tensor in graph.inputs if tensor in read and tensor not in static]
-    made = {tensor for node in graph.nodes for tensor in node.outputs}
-    outputs = [graph.tensors[tensor].bytes for tensor in set(graph.outputs) if tensor in made and tensor not in static]
-    return inputs, outputs

@@ -15,6 +15,8 @@ from weighbridge.estimates.demand import Demand
 
 __all__ = ["Arithmetic", "Bill", "DeviceEnergy", "LevelEnergy", "arithmetic", "bill", "device_energy"]
 
+_ARITHMETIC: Final = "arithmetic"
+_NO_CHARGE: Final = "no charge, as the energy is not known in full"
 _LEFT_OUT: Final = (
     "counted are MACs, and weights and activations each fetched once in full words; "
     "biases, normalisation and other work are not"
@@ -42,7 +44,7 @@ class LevelEnergy(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """The energy of an inference by a table: of the arithmetic, and of fetching everything once from each level.
+    """The energy of one run, of ``batch`` inputs, by a table: of the arithmetic, and of fetching everything once from each level.
 
     ``exact`` is False where a count behind it is a lower bound; ``verified`` where a number of the table is not verified.
     """
@@ -58,10 +60,14 @@ class Bill(NamedTuple):
     exact: bool
     verified: bool
     notes: tuple[str, ...] = ()
+    batch: int | None = None
 
 
 class DeviceEnergy(NamedTuple):
-    """The energy of an inference on a device: ``by`` has ``arithmetic`` and each memory with what is fetched from it."""
+    """The energy of one run, of the conditions' batch, on a device.
+
+    ``by`` has ``arithmetic`` and each memory with what is fetched from it.
+    """
 
     total_j: float | None
     by: Mapping[str, float | None]
@@ -73,6 +79,8 @@ class DeviceEnergy(NamedTuple):
 
 def arithmetic(demand: Demand, table: EnergyTable, precision: str | None = None) -> Arithmetic:
     """The energy of the multiplications and additions of all MACs, at their own precisions or all at ``precision``."""
+    if not demand.ops and not demand.ops_exact:
+        return Arithmetic(None, None, None, ("no energy of the arithmetic: no MACs are counted",))
     multiply: float | None = 0.0
     add: float | None = 0.0
     notes = []
@@ -87,8 +95,14 @@ def arithmetic(demand: Demand, table: EnergyTable, precision: str | None = None)
     return Arithmetic(multiply, add, _plus(multiply, add), tuple(dict.fromkeys(notes)))
 
 
-def bill(demand: Demand, table: EnergyTable, precision: str | None = None, battery: Battery | None = None) -> Bill:
-    """The energy of an inference by ``table``; without an entry at its precision there is none of the arithmetic."""
+def bill(
+    demand: Demand,
+    table: EnergyTable,
+    precision: str | None = None,
+    battery: Battery | None = None,
+    batch: int | None = None,
+) -> Bill:
+    """The energy of one run by ``table``; without an entry at its precision there is none of the arithmetic."""
     sums = arithmetic(demand, table, precision)
     levels = []
     for access in table.accesses:
@@ -108,8 +122,13 @@ def bill(demand: Demand, table: EnergyTable, precision: str | None = None, batte
         levels=tuple(levels),
         exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
         verified=all(figure.verified for figure in table.figures),
-        notes=(*sums.notes, _LEFT_OUT),
+        notes=(*sums.notes, *_unknown_sizes(demand), *_uncharged(levels, battery), _LEFT_OUT),
+        batch=batch,
     )
+
+
+def _uncharged(levels: list[LevelEnergy], battery: Battery | None) -> list[str]:
+    return [_NO_CHARGE] if battery and not any(level.charge for level in levels) else []
 
 
 def device_energy(
@@ -120,17 +139,17 @@ def device_energy(
     if table is None:
         return None
     sums = arithmetic(demand, table, precision)
-    by: dict[str, float | None] = {"arithmetic": sums.total_j}
-    notes = list(sums.notes)
+    by: dict[str, float | None] = {_ARITHMETIC: sums.total_j}
+    notes = [*sums.notes, *_unknown_sizes(demand)]
     for what, size in ((WEIGHTS, demand.weight_bytes), (ACTIVATIONS, demand.value_bytes)):
         memory = device.memory_for(what)
         access = table.access(memory.name) if memory else None
         if memory is None or access is None:
             notes.append(f"no energy of fetching the {what}: the table has no access to where they lie")
-            by.setdefault(memory.name if memory else what, None)
+            by.setdefault(_key(memory.name) if memory else what, None)
             continue
         fetched = _fetched(size, access.energy_pj_per_32_bit)
-        by[memory.name] = _plus(by.get(memory.name, 0.0), fetched)
+        by[_key(memory.name)] = _plus(by.get(_key(memory.name), 0.0), fetched)
     total: float | None = 0.0
     for part in by.values():
         total = _plus(total, part)
@@ -140,8 +159,18 @@ def device_energy(
         exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
         verified=all(figure.verified for figure in table.figures),
         charge=charge(total, battery),
-        notes=(*notes, _LEFT_OUT),
+        notes=(*notes, *([_NO_CHARGE] if battery and not total else []), _LEFT_OUT),
     )
+
+
+def _key(memory: str) -> str:
+    """A memory's name in ``by``, where it must not meet the arithmetic's."""
+    return f"{memory} (memory)" if memory == _ARITHMETIC else memory
+
+
+def _unknown_sizes(demand: Demand) -> list[str]:
+    sizes = {WEIGHTS: demand.weight_bytes, ACTIVATIONS: demand.value_bytes}
+    return [f"no energy of fetching the {what}: a size is unknown" for what, size in sizes.items() if size is None]
 
 
 def _plus(one: float | None, other: float | None) -> float | None:

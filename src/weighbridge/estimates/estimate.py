@@ -67,7 +67,9 @@ def estimate(
         notes.append(
             f"the floor takes all MACs at {rated}, the fastest of the precisions; layer by layer each has its own"
         )
-    verdict, floor = fit(demand, device), latency(demand, device, rated)
+    timed, without = _timed(demand, device, forced)
+    notes += without
+    verdict, floor = fit(demand, device), latency(demand, device, rated, timed)
     times = node_times(demand, device, forced)
     summed = layerwise(demand, times, forced)
     floor = floor._replace(layerwise_s=summed.time_s, layerwise_exact=summed.exact)
@@ -98,6 +100,15 @@ def _fastest(demand: Demand, device: Device) -> str | None:
     others = (device.peak(name) for name, macs in demand.macs_by_precision if name and macs)
     known = [peak for peak in others if peak is not None]
     return max((own, *known), key=lambda peak: peak.ops_per_s.value).precision
+
+
+def _timed(demand: Demand, device: Device, forced: str | None) -> tuple[int | None, list[str]]:
+    """The operations whose precision the device has a rate for, and a note on the others; None for all."""
+    macs = {str(name): macs for name, macs in demand.macs_by_precision if macs and not device.peak(name or "")}
+    if forced or not macs or demand.precision is None or device.peak(demand.precision) is None:
+        return None, []
+    named = " and ".join(f"{count:,} MACs at {name}" for name, count in macs.items())
+    return demand.ops - 2 * sum(macs.values()), [f"the floor counts {named} as no time: their rate is not known"]
 
 
 def _stored_bits(precision: str) -> int:

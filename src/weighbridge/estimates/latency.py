@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from weighbridge.devices.device import Device, Figure
+from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device, Figure
 from weighbridge.estimates.demand import Demand
 from weighbridge.estimates.roofline import bound_of, memory_time, moved_by_memory, quotient, ratio
 
@@ -43,23 +43,25 @@ class Latency(NamedTuple):
     attainable_ops_per_s: float | None = None
 
 
-def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
+def latency(demand: Demand, device: Device, precision: str | None, timed_ops: int | None = None) -> Latency:
     """The roofline floor: T = max(2 x MACs / peak at ``precision``, compulsory bytes / bandwidth).
 
     Compulsory are the stored bytes that must be read (weights and constants) and the graph's inputs and outputs.  Bytes
     in one memory queue; memories beside each other work at the same time, so the slowest counts.  Only dense rates are
     used.  Without a peak at this precision there is no floor, and a note says so: a rate is never guessed.  Nor is there one
-    where nothing counted takes time: no operation, and no byte at a bandwidth that is known.
+    where nothing counted takes time: no operation, and no byte at a bandwidth that is known.  ``timed_ops`` are the operations
+    that have a rate at all, by default all of them.
     """
+    ops = demand.ops if timed_ops is None else timed_ops
     peak = device.peak(precision) if precision else None
     notes = [] if peak or not demand.ops else [_no_peak(device, precision)]
-    compute = quotient(demand.ops, peak.ops_per_s.value) if peak else None
+    compute = quotient(ops, peak.ops_per_s.value) if peak else None
     if not demand.ops:
         compute = 0.0 if demand.ops_exact else None
     running_bytes = demand.input_bytes + demand.output_bytes
-    memory = memory_time(device, demand.stored_read_bytes, running_bytes)
+    memory = memory_time(device, demand.stored_read_bytes, running_bytes, demand.moved_exact)
     moved = demand.stored_read_bytes + running_bytes
-    untimed = _without_bandwidth(device, moved_by_memory(device, demand.stored_read_bytes, running_bytes))
+    untimed = _untimed(device, demand.stored_read_bytes, running_bytes)
     known = [time for time in (compute, memory) if time is not None]
     floor = max(known, default=0.0) if compute is not None or not demand.ops else None
     if floor:
@@ -79,12 +81,12 @@ def latency(demand: Demand, device: Device, precision: str | None) -> Latency:
         bound=bound_of(compute, memory),
         peak_ops_per_s=peak.ops_per_s.value if peak else None,
         unit=peak.unit if peak else None,
-        exact=demand.ops_exact and demand.moved_exact,
+        exact=demand.ops_exact and demand.moved_exact and ops == demand.ops,
         verified=verified,
         notes=tuple(notes),
         intensity_ops_per_byte=ratio(demand.ops, moved),
         ridge_ops_per_byte=_ridge(peak.ops_per_s.value, memory, moved) if peak and memory and not untimed else None,
-        attainable_ops_per_s=quotient(demand.ops, floor) if floor and demand.ops else None,
+        attainable_ops_per_s=quotient(ops, floor) if floor and ops else None,
     )
 
 
@@ -107,14 +109,19 @@ def _no_peak(device: Device, precision: str | None) -> str:
     return f"{NO_LATENCY}the dense peak rate at {precision} is not known ({stated})"
 
 
-def _without_bandwidth(device: Device, moved: Mapping[str, int]) -> list[str]:
-    """A note on the memories that take part and whose bandwidth is not known."""
+def _untimed(device: Device, stored_bytes: int, running_bytes: int) -> list[str]:
+    """Notes on bytes that count as no time: their memory's bandwidth is not known, or no memory is."""
+    notes = []
+    moved = moved_by_memory(device, stored_bytes, running_bytes)
     rates = {memory.name: memory.bandwidth_bytes_per_s for memory in device.memories}
     unknown = {name: f"{size:,} B" for name, size in moved.items() if size and rates[name] is None}
-    if not unknown:
-        return []
-    names, sizes = " and ".join(unknown), " and ".join(unknown.values())
-    return [f"the bandwidth of {names} is not known: moving {sizes} counts as no time"]
+    if unknown:
+        names, sizes = " and ".join(unknown), " and ".join(unknown.values())
+        notes.append(f"the bandwidth of {names} is not known: moving {sizes} counts as no time")
+    for what, size in ((WEIGHTS, stored_bytes), (ACTIVATIONS, running_bytes)):
+        if size and device.memory_for(what) is None:
+            notes.append(f"no memory is known to hold {what}: moving {size:,} B of them counts as no time")
+    return notes
 
 
 def _figures(device: Device, precision: str | None) -> Iterator[tuple[str, Figure]]:

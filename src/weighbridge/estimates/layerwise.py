@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from weighbridge.devices.device import Device
 from weighbridge.estimates.demand import Demand, NodeDemand
 from weighbridge.estimates.roofline import bound_of, memory_time, quotient, ratio
 
 __all__ = ["Layerwise", "NodeTime", "layerwise", "node_times"]
+
+
+_NO_TIME: Final = "no layerwise time, as nothing that is counted takes a time that is known"
 
 
 class NodeTime(NamedTuple):
@@ -30,7 +33,9 @@ class NodeTime(NamedTuple):
 
 
 class Layerwise(NamedTuple):
-    """The sum over nodes in seconds, None where a node has operations and no rate; unless ``exact`` a lower bound."""
+    """The sum over nodes in seconds, None where a node has operations and no rate; unless ``exact`` a count behind it is a
+    lower bound.  Bytes through a memory whose bandwidth is not known take no time in it.
+    """
 
     time_s: float | None
     exact: bool
@@ -52,9 +57,9 @@ def _node_time(node: NodeDemand, device: Device, precision: str | None) -> NodeT
         compute = 0.0 if node.exact else None
     elif (peak := device.peak(precision) if precision else None) is not None:
         compute = quotient(node.ops, peak.ops_per_s.value)
-    memory = memory_time(device, node.stored_bytes, node.running_bytes)
+    memory = memory_time(device, node.stored_bytes, node.running_bytes, node.exact)
     known = [time for time in (compute, memory) if time is not None]
-    has_rate = compute is not None or not node.ops
+    has_rate = bool(compute) or (not node.ops and memory is not None)
     moved = node.stored_bytes + node.running_bytes
     return NodeTime(
         name=node.name,
@@ -77,5 +82,6 @@ def layerwise(demand: Demand, times: Sequence[NodeTime], precision: str | None =
         more = f" and {len(without) - 1:,} more nodes" if len(without) > 1 else ""
         return Layerwise(None, False, (f"no layerwise time, as the peak rate of {first.name}{more} {at} is not known",))
     known = [time.time_s for time in times if time.time_s is not None]
-    exact = len(known) == len(times) and all(time.exact for time in times)
-    return Layerwise(sum(known) or None, exact)
+    exact = all(time.exact for time in times)
+    summed = sum(known)
+    return Layerwise(summed or None, exact and bool(summed), () if summed or not times else (_NO_TIME,))

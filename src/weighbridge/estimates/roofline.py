@@ -43,10 +43,11 @@ def moved_by_memory(device: Device, stored_bytes: int, running_bytes: int) -> Ma
     return moved
 
 
-def memory_time(device: Device, stored_bytes: int, running_bytes: int) -> float | None:
-    """The time of the slowest memory whose bandwidth is known; None if there is none.
+def memory_time(device: Device, stored_bytes: int, running_bytes: int, exact: bool = True) -> float | None:
+    """The time of the slowest memory whose bandwidth is known; None where none of the bytes has a time that is known.
 
-    Bytes in one memory queue; memories beside each other work at the same time.
+    Bytes in one memory queue; memories beside each other work at the same time.  ``exact`` is False where the bytes are a
+    lower bound: none of them then take a time that is not known.
     """
     moved = moved_by_memory(device, stored_bytes, running_bytes)
     times = [
@@ -54,4 +55,6 @@ def memory_time(device: Device, stored_bytes: int, running_bytes: int) -> float 
         for memory in device.memories
         if memory.name in moved and memory.bandwidth_bytes_per_s is not None
     ]
-    return max((time for time in times if time is not None), default=None)
+    longest = max((time for time in times if time is not None), default=None)
+    nothing_moves = exact and not stored_bytes and not running_bytes
+    return longest if longest or nothing_moves else None

@@ -15,6 +15,7 @@ class BatchPoint(NamedTuple):
     """One batch size: the floor of its latency and what it allows, ``per_s`` = batch / ``latency_s``.
 
     ``layerwise_s`` and ``layerwise_per_s`` are the same for the sum over nodes.  ``verdict`` says whether this batch fits.
+    Unless ``exact`` (``layerwise_exact``) the times are lower bounds; the rates are upper bounds in any case.
     """
 
     batch: int
@@ -24,6 +25,8 @@ class BatchPoint(NamedTuple):
     layerwise_per_s: float | None
     bound: str | None
     verdict: str
+    exact: bool = True
+    layerwise_exact: bool = True
 
 
 class Throughput(NamedTuple):
@@ -42,6 +45,8 @@ def batch_point(batch: int, latency: Latency, fit: Fit) -> BatchPoint:
         _rate(batch, latency.layerwise_s),
         latency.bound,
         fit.verdict,
+        latency.exact,
+        latency.layerwise_exact,
     )
 
 

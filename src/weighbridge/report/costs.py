@@ -116,11 +116,11 @@ def _short(fit: Fit) -> str:
 
 def slowest_layers(on: OnDevice, all_rows: bool = False) -> Grid | None:
     """The layers that take longest, or all that take time, in that order."""
-    timed = [time for time in on.nodes or () if time.time_s]
+    times = [time for time in on.nodes or () if time.time_s or time.time_s is None]
     total = on.latency.layerwise_s
-    if len(timed) < 2:
+    if sum(bool(time.time_s) for time in times) < 2:
         return None
-    ranked = sorted(timed, key=lambda time: -(time.time_s or 0))
+    ranked = sorted(times, key=lambda time: -(time.time_s or 0))
     shown = ranked if all_rows else ranked[:_SLOWEST]
     columns = (
         Column("layer"),
@@ -131,7 +131,13 @@ def slowest_layers(on: OnDevice, all_rows: bool = False) -> Grid | None:
         Column("memory", True, rank=3),
         Column("ops/byte", True, rank=1),
     )
-    title = f"the {len(shown)} layers of {len(timed):,} that take longest" if len(shown) < len(timed) else "every layer"
+    untimed = sum(time.time_s is None for time in times)
+    title = (
+        f"the {len(shown)} layers of {len(times):,} that take longest"
+        if len(shown) < len(times)
+        else "every layer that takes time"
+    )
+    title += f"; of {untimed:,} the time is not known" if untimed else ""
     return Grid(title, columns, tuple(_layer_row(time, total) for time in shown))
 
 
@@ -154,8 +160,9 @@ def _layer_row(time: NodeTime, total: float | None) -> GridRow:
 def batches(on: OnDevice) -> Grid | None:
     """Throughput against batch, where several batch sizes were weighed."""
     points = on.throughput.by_batch if on.throughput else ()
-    if len(points) < 2:
+    if not points or [point.batch for point in points] == [on.conditions.batch]:
         return None
+    doubt = "" if on.latency.verified else "~"
     columns = (
         Column("batch", True),
         Column("latency floor", True),
@@ -169,10 +176,10 @@ def batches(on: OnDevice) -> Grid | None:
         GridRow(
             (
                 exact(point.batch),
-                _time(point.latency_s, True),
+                _time(point.latency_s, point.exact, doubt),
                 _rate(point.per_s),
                 point.bound or "",
-                _time(point.layerwise_s, True),
+                _time(point.layerwise_s, point.layerwise_exact, doubt),
                 _rate(point.layerwise_per_s),
                 point.verdict,
             ),
@@ -200,11 +207,15 @@ def bill(energy: Bill | None) -> Grid | None:
         *([Column("a charge", True)] if any(level.charge for level in energy.levels) else []),
     )
     return Grid(
-        f"energy by {printable(energy.table)}: {printable(energy.title)}",
+        f"energy{_of_batch(energy.batch)} by {printable(energy.table)}: {printable(energy.title)}",
         columns,
         tuple(_bill_rows(energy)),
         tuple(_bill_notes(energy)),
     )
+
+
+def _of_batch(batch: int | None) -> str:
+    return "" if batch in (None, 1) else f" of a run of batch {exact(batch or 0)}"
 
 
 def _bill_rows(energy: Bill) -> Iterator[GridRow]:
@@ -224,7 +235,7 @@ def _bill_notes(energy: Bill) -> Iterator[str]:
     if energy.multiply_j is not None and energy.add_j is not None:
         yield f"arithmetic: multiplications {joules(energy.multiply_j)}, additions {joules(energy.add_j)}"
     yield "total: with the arithmetic, if all of it came from there" + (
-        "; a charge: inferences, at most" if charged else ""
+        "; a charge: so many runs at most" if charged else ""
     )
     yield from (printable(note, 400) for note in energy.notes)
     if not energy.verified:
@@ -235,6 +246,6 @@ def _joules(value: float | None, is_exact: bool = True) -> str:
     return _UNKNOWN if value is None else lower_bound(joules(value), is_exact)
 
 
-def charge_sentence(charge: Charge) -> str:
-    """``0.003224 mAh; at most 620,402 inferences a charge``."""
-    return f"{significant(charge.charge_mah)} mAh an inference; at most {exact(charge.inferences)} of them a charge"
+def charge_sentence(charge: Charge, run: str) -> str:
+    """``0.003224 mAh an inference; at most 620,402 of them a charge``; ``run`` says what one is."""
+    return f"{significant(charge.charge_mah)} mAh {run}; at most {exact(charge.inferences)} of them a charge"

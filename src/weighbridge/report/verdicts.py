@@ -95,7 +95,7 @@ def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
     if latency.compute_s is not None and latency.peak_ops_per_s:
         compute = f"2 x MACs at {short(latency.peak_ops_per_s)}OPS ({printable(latency.unit or '')})"
     if latency.memory_s is not None:
-        memory = "weights, inputs and outputs moved once"
+        memory = "what must be read or written, moved once"
     if latency.floor_s is None:
         yield f"latency floor unknown: {no_floor}"
     else:
@@ -132,9 +132,8 @@ def _layerwise(on: OnDevice) -> Iterator[str]:
 def _rates(on: OnDevice) -> Iterator[str]:
     """Throughput, where it is of one batch size: of several there is a table."""
     points = on.throughput.by_batch if on.throughput else ()
-    if len(points) == 1 and points[0].per_s is not None:
-        point = points[0]
-        yield f"throughput at most {significant(point.per_s or 0)} a second: batch {exact(point.batch)} over the floor"
+    if [point.batch for point in points] == [on.conditions.batch] and points[0].per_s:
+        yield f"throughput at most {significant(points[0].per_s)} a second: batch {exact(points[0].batch)} over the floor"
 
 
 def _deadline(on: OnDevice) -> Iterator[str]:
@@ -162,9 +161,11 @@ def _energy(on: OnDevice) -> Iterator[str]:
         for part, value in energy.by.items()
     ]
     total = "unknown" if energy.total_j is None else lower_bound(joules(energy.total_j), energy.exact)
-    yield f"energy {total} an inference: {', '.join(parts)}"
+    batch = on.conditions.batch
+    run = "an inference" if batch in (None, 1) else f"a run of batch {exact(batch or 0)}"
+    yield f"energy {total} {run}: {', '.join(parts)}"
     if energy.charge is not None:
-        yield f"charge {charge_sentence(energy.charge)}"
+        yield f"charge {charge_sentence(energy.charge, run)}"
 
 
 def _conditions(conditions: Conditions) -> str:
