@@ -27,6 +27,7 @@ from weighbridge.cli.output import formatted
 from weighbridge.errors import BadModel, WeighbridgeError
 from weighbridge.frontends.aten_archive import read_json as read_pt2_json
 from weighbridge.frontends.onnx_model import read
+from weighbridge.report.peaks import LIVE
 
 MEMORY_BYTES = 1 << 30
 CASE_SECONDS = 20
@@ -84,7 +85,7 @@ def run(number: int, path: Path) -> tuple[bool, str]:
         given = sizes(path)
         past = True
         report = weigh(path, **given, **_OPTIONS[number % len(_OPTIONS)])
-        formatted(report, _FORMATS[number % len(_FORMATS)], depth=None, all_rows=True)
+        formatted(report, _FORMATS[number % len(_FORMATS)], depth=None, all_rows=True, policy=LIVE)
     except WeighbridgeError as error:
         message = str(error)
         if not message.isprintable() or not error.what or (isinstance(error, BadModel) and not error.where):
