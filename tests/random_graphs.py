@@ -170,6 +170,39 @@ class Growing:
         self.builder.opaque(operator, [("captures", x)], [TensorType((1, 4), FLOAT)], name=name, bodies=bodies)
         return x
 
+    def number(self) -> str:
+        return self.stored("number", (), Role.CONSTANT)
+
+    def passed_by(self, tensor: str) -> str:
+        """``tensor``, which something that comes later may read, too."""
+        if self.draw(st.integers(0, 5)) == 0:
+            self.maps.append(tensor)
+        return tensor
+
+    def written_gelu(self) -> str:
+        x = self.pick()
+        y = self.passed_by(self.add("mul", [("a", x), ("b", self.number())]))
+        y = self.passed_by(self.add("add", [("a", self.add("erf", [("x", y)])), ("b", self.number())]))
+        y = self.passed_by(self.add("mul", [("a", x), ("b", y)]))
+        return self.add("mul", [("a", y), ("b", self.number())])
+
+    def written_norm(self) -> str:
+        x = self.pick()
+        axes = {"axes": self.draw(st.sampled_from([(-1,), (3,), (1,), (2, 3)]))}
+        centred = self.passed_by(self.add("sub", [("a", x), ("b", self.add("reduce_mean", [("x", x)], axes))]))
+        y = self.add("reduce_mean", [("x", self.add("mul", [("a", centred), ("b", centred)]))], axes)
+        y = self.add("sqrt", [("x", self.add("add", [("a", y), ("b", self.number())]))])
+        y = self.passed_by(self.add("div", [("a", centred), ("b", y)]))
+        return self.add("mul", [("a", y), ("b", self.stored("scale", self.shape(x)[3:]))])
+
+    def written_attention(self) -> str:
+        x = self.pick()
+        k = self.passed_by(self.add("transpose", [("x", x)], {"permutation": (0, 1, 3, 2)}))
+        y = self.passed_by(self.add("matmul", [("x", x), ("w", k)]))
+        y = self.passed_by(self.add("div", [("a", y), ("b", self.number())]))
+        y = self.passed_by(self.add("softmax", [("x", y)], {"axis": self.draw(st.sampled_from([-1, 3, 2]))}))
+        return self.add("matmul", [("x", y), ("w", x)])
+
     def size(self, tensor: str) -> int:
         elements = self.builder.tensors[tensor].elements
         assert elements is not None
@@ -177,12 +210,15 @@ class Growing:
 
 
 PLAIN = ("conv", "transposed_weight", "channel_add", "expanded_add", "norm", "unary", "unary", "pair", "view")
+WRITTEN_OUT = ("written_gelu", "written_norm", "written_attention")
 QUANTISED = ("quantised", "quantised_conv")
 STRANGE = ("mystery", "control")
 
 
 @st.composite
-def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = (*PLAIN, *QUANTISED, *STRANGE), largest: int = 14) -> Graph:
+def graphs(
+    draw: st.DrawFn, kinds: tuple[str, ...] = (*PLAIN, *QUANTISED, *STRANGE, *WRITTEN_OUT), largest: int = 14
+) -> Graph:
     """A verified graph of up to ``largest`` constructs, with one to three outputs."""
     growing = Growing(draw, "random")
     for _ in range(draw(st.integers(1, 2))):

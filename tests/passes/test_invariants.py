@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from tests.random_graphs import PLAIN, QUANTISED, STRANGE, graphs
 from weighbridge import counts, passes
 from weighbridge.graph import Graph, Role
+from weighbridge.passes.recognition import recognise_functions
 from weighbridge.passes.rewrite import pruned
 
 PASSES = [
     passes.drop_identities,
+    recognise_functions,
     passes.fold_quantisation,
     passes.fold_stored,
     passes.fuse_bias,

@@ -13,6 +13,7 @@ from weighbridge.passes.affine import fold_batch_norm, fuse_bias
 from weighbridge.passes.gates import recognise_gates
 from weighbridge.passes.identities import drop_identities
 from weighbridge.passes.quantised import fold_quantisation
+from weighbridge.passes.recognition import recognise_functions
 from weighbridge.passes.rewrite import pruned
 from weighbridge.passes.stored import fold_stored
 
@@ -21,6 +22,7 @@ __all__ = ["deploy"]
 _PASSES: Final = (
     drop_identities,
     recognise_gates,
+    recognise_functions,
     fuse_bias,
     fold_quantisation,
     fold_stored,
