@@ -362,7 +362,7 @@ def finish(
         outputs=[one or capture.names.fresh(f"{call.name}:{index}") for index, one in enumerate(outputs)],
         bodies=[one.body(trips) for one in built],
         scope=capture.module(scope, record),
-        origin=record.op,
+        origin=call.qualified,
         reason=_UNKNOWN_TRIPS if trips is None else "",
     )
     capture.check(scope, record, made)
