@@ -6,9 +6,10 @@ energies and ratios to the nearest.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final
 
-__all__ = ["binary_bytes", "decimal_bytes", "exact", "joules", "seconds", "short", "significant"]
+__all__ = ["binary_bytes", "decimal_bytes", "exact", "in_full", "joules", "seconds", "short", "significant", "stated"]
 
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
@@ -19,6 +20,27 @@ _JOULES: Final = ("J", "mJ", "µJ", "nJ", "pJ", "fJ")
 def exact(value: int) -> str:
     """``60,965,224``."""
     return f"{value:,}"
+
+
+def stated(value: float) -> Fraction:
+    """``value`` as it was written, 3.7 as 37/10: a float stands for the shortest decimal that is read as it."""
+    return Fraction(str(value))
+
+
+def in_full(value: Fraction) -> str:
+    """All digits of a decimal fraction, not negative: ``1,234,567.891``, ``0.0123``, ``1.5e-09``."""
+    places = 0
+    while (value * 10**places).denominator != 1:
+        places += 1
+    digits = str(int(value * 10**places))
+    exponent = len(digits) - 1 - places if value else 0
+    if not -4 <= exponent < 16:
+        digits = digits.rstrip("0")
+        point = "." if len(digits) > 1 else ""
+        return f"{digits[0]}{point}{digits[1:]}e{exponent:+03d}"
+    digits = digits.rjust(places + 1, "0")
+    whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
+    return f"{int(whole):,}.{part}" if part else f"{int(whole):,}"
 
 
 def short(value: int) -> str:

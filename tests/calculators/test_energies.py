@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from collections.abc import Iterable
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from weighbridge.calculators.energies import energies
 from weighbridge.cli.main import main
 from weighbridge.devices.catalogue import find_energy
-from weighbridge.devices.device import EnergyTable
+from weighbridge.devices.device import AccessEnergy, Device, EnergyTable, OperationEnergy, Picojoules
+from weighbridge.report.device_page import device_lines
+from weighbridge.report.energy_page import energy_lines
+from weighbridge.report.spans import Line
+from weighbridge.report.terminal import Look
 
 NAMES = {
     "int32_add": "add int32",
@@ -65,10 +75,46 @@ def test_the_command_shows_the_table_and_its_ratios(capsys: pytest.CaptureFixtur
     assert "NIPS 2015, table 1; not verified" in " ".join(shown.split())
 
 
+ENERGIES = st.floats(1e-9, 1e24) | st.sampled_from([0.9, 3.7, 0.1, 1234567.891, 0.123456789, 1e24, 1e-9])
+
+
+@given(add=ENERGIES, multiply=ENERGIES, access=ENERGIES)
+def test_numbers_are_exact_and_stand_in_full(add: float, multiply: float, access: float) -> None:
+    """In the table of energies as on the page of a device that has it; ``Decimal`` is the oracle."""
+    table = EnergyTable(
+        "a process",
+        (
+            OperationEnergy("add", "float32", Picojoules(add, "x")),
+            OperationEnergy("multiply", "float32", Picojoules(multiply, "x")),
+        ),
+        (AccessEnergy("m", Picojoules(access, "x")),),
+        name="t",
+        title="t",
+    )
+    with localcontext(prec=200):
+        decimals = {"add float32": Decimal(repr(add)), "multiply float32": Decimal(repr(multiply))}
+        decimals |= {"32 bits from m": Decimal(repr(access)), "multiply-accumulate float32": sum(decimals.values())}
+        found = energies(table)
+        assert {entry.name: entry.energy_j for entry in found.entries} == {
+            name: Fraction(value) / 10**12 for name, value in decimals.items()
+        }
+        pages = energy_lines(found, Look(120)), device_lines(Device("d", "t", "c", "c", energy=table), Look(120))
+        for page, names in zip(pages, (decimals, decimals.keys() - {"multiply-accumulate float32"}), strict=True):
+            shown = re.findall(r"^ *([a-z0-9 -]*[a-z0-9]):? +(\S+) pJ", as_text(page), re.MULTILINE)
+            assert {name: Decimal(number.replace(",", "")) for name, number in shown} == {
+                name: decimals[name] for name in names
+            }
+
+
+def as_text(lines: Iterable[Line]) -> str:
+    return "\n".join("".join(span.text for span in line) for line in lines)
+
+
 def test_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["energy", "45nm", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data == energies(find_energy("45nm")).to_dict()
+    assert {entry["name"]: entry["energy_j"] for entry in data["entries"]}["multiply-accumulate float32"] == 4.6e-12
     assert main(["energy", "--json", str(tmp_path / "all.json")]) == 0
     assert json.loads((tmp_path / "all.json").read_text()) == [data]
 

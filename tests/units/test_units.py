@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weighbridge.units import binary_bytes, decimal_bytes, exact, seconds, short
+from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, seconds, short, stated
 
 SIZES = st.integers(0, 10**30) | st.integers(0, 90).map(lambda n: 2**n) | st.integers(0, 27).map(lambda n: 10**n - 1)
 
@@ -98,3 +98,33 @@ def test_a_time_is_rounded_down_and_by_less_than_a_thousandth(value: float) -> N
     exact_value = Fraction(value)
     assert shown <= exact_value * (1 + Fraction(1, 10**15))  # a decimal that no float holds may lie above its float
     assert shown > exact_value * Fraction(999, 1000)
+
+
+@given(st.floats(5e-324, 1.7e308) | st.integers(0, 10**30).map(float))
+def test_a_number_in_full_is_read_as_itself(value: float) -> None:
+    shown = in_full(stated(value))
+    assert float(shown.replace(",", "")) == value
+    assert Fraction(shown.replace(",", "")) == stated(value) == Fraction(repr(value))
+
+
+@given(st.tuples(*[st.decimals(0, 10**24, allow_nan=False, places=9).map(Fraction)] * 2))
+def test_a_sum_of_decimals_in_full_has_lost_nothing(parts: tuple[Fraction, Fraction]) -> None:
+    assert Fraction(in_full(sum(parts)).replace(",", "")) == sum(parts)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (640.0, "640"),
+        (3.7, "3.7"),
+        (1234567.891, "1,234,567.891"),
+        (0.123456789, "0.123456789"),
+        (0.00012, "0.00012"),
+        (1.5e-9, "1.5e-09"),
+        (1e24, "1e+24"),
+        (1.25e17, "1.25e+17"),
+    ],
+)
+def test_numbers_in_full(value: float, text: str) -> None:
+    assert in_full(stated(value)) == text

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Final, NamedTuple
 
 from weighbridge.devices.device import ADD, MULTIPLY, EnergyTable, Picojoules
+from weighbridge.units import stated
 
 from .plain import plain
 
 __all__ = ["Energies", "EnergyEntry", "energies"]
 
+_PICO: Final = Fraction(1, 10**12)
+
 
 class EnergyEntry(NamedTuple):
     """One operation, or reading 32 bits from a level of memory; ``times_least`` is its energy over the table's smallest.
 
-    A multiply-accumulate is the sum of its two operations.
+    Both are exact.  A multiply-accumulate is the sum of its two operations.
     """
 
     name: str
-    energy_j: float
-    times_least: float
+    energy_j: Fraction
+    times_least: Fraction
     source: str
     verified: bool
     note: str
@@ -33,7 +37,7 @@ class Energies(NamedTuple):
     title: str
     process: str
     entries: tuple[EnergyEntry, ...]
-    ratios: Mapping[str, Mapping[str, float]]
+    ratios: Mapping[str, Mapping[str, Fraction]]
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, object]:
@@ -42,28 +46,30 @@ class Energies(NamedTuple):
 
 
 def energies(table: EnergyTable) -> Energies:
-    """The entries of ``table`` and their ratios, computed from the picojoules as they are stated."""
-    stated = sorted(_stated(table), key=lambda entry: entry[1].value)
-    least = stated[0][1].value if stated else 1.0
-    entries = tuple(
-        EnergyEntry(name, each.value / 1e12, each.value / least, each.source, each.verified, each.note)
-        for name, each in stated
-    )
-    ratios = {name: {other: one.value / two.value for other, two in stated} for name, one in stated}
+    """The entries of ``table`` and their ratios, computed from the picojoules exactly as they are stated."""
+    found = sorted(_stated(table), key=lambda entry: entry[1])
+    entries = tuple(EnergyEntry(name, each * _PICO, each / found[0][1], *origin) for name, each, origin in found)
+    ratios = {name: {other: one / two for other, two, _ in found} for name, one, _ in found}
     return Energies(table.name, table.title, table.process, entries, ratios, table.notes)
 
 
-def _stated(table: EnergyTable) -> Iterator[tuple[str, Picojoules]]:
+_Origin = tuple[str, bool, str]
+
+
+def _stated(table: EnergyTable) -> Iterator[tuple[str, Fraction, _Origin]]:
+    """(name, picojoules, (source, whether verified, note)) of every energy of the table, and of what follows from two."""
     for one in table.operations:
-        yield f"{one.operation} {one.precision}", one.energy_pj
+        yield f"{one.operation} {one.precision}", stated(one.energy_pj.value), _origin(one.energy_pj)
     for precision in dict.fromkeys(one.precision for one in table.operations):
         multiply, add = table.operation(MULTIPLY, precision), table.operation(ADD, precision)
         if multiply and add:
-            yield f"multiply-accumulate {precision}", _sum(multiply.energy_pj, add.energy_pj)
+            both = (multiply.energy_pj, add.energy_pj)
+            each = stated(both[0].value) + stated(both[1].value)
+            yield f"multiply-accumulate {precision}", each, ("multiply + add", all(one.verified for one in both), "")
     for access in table.accesses:
-        yield f"32 bits from {access.level}", access.energy_pj_per_32_bit
+        each_pj = access.energy_pj_per_32_bit
+        yield f"32 bits from {access.level}", stated(each_pj.value), _origin(each_pj)
 
 
-def _sum(multiply: Picojoules, add: Picojoules) -> Picojoules:
-    value = round(multiply.value + add.value, 9)  # 3.7 + 0.9 is 4.6000000000000005 in binary
-    return Picojoules(value, "multiply + add", multiply.verified and add.verified)
+def _origin(each: Picojoules) -> _Origin:
+    return each.source, each.verified, each.note

@@ -8,7 +8,7 @@ from weighbridge.devices.device import Device, EnergyTable, Figure, Memory, Peak
 from weighbridge.errors import printable
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
-from weighbridge.units import binary_bytes, decimal_bytes, exact, short
+from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, short, stated
 
 __all__ = ["device_lines"]
 
@@ -71,10 +71,14 @@ def _memory(memory: Memory, width: int) -> Iterator[Line]:
 
 def _energies(table: EnergyTable, width: int) -> Iterator[Line]:
     for one in table.operations:
-        yield from _figure(f"{one.operation} {one.precision}: {one.energy_pj.value:g} pJ", one.energy_pj, width)
+        yield from _figure(f"{one.operation} {one.precision}: {_pj(one.energy_pj)}", one.energy_pj, width)
     for access in table.accesses:
         each = access.energy_pj_per_32_bit
-        yield from _figure(f"32 bits from {printable(access.level)}: {each.value:g} pJ", each, width)
+        yield from _figure(f"32 bits from {printable(access.level)}: {_pj(each)}", each, width)
+
+
+def _pj(each: Picojoules) -> str:
+    return f"{in_full(stated(each.value))} pJ"
 
 
 def _figure(text: str, figure: Figure | Picojoules, width: int) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.spans import Line, Style, bar, in_ascii, wrap
 from weighbridge.report.terminal import Look
-from weighbridge.units import significant
+from weighbridge.units import in_full, significant
 
 __all__ = ["energy_lines"]
 
@@ -28,10 +28,14 @@ def _lines(found: Energies, look: Look) -> Iterator[Line]:
     yield from wrap(f"{found.name}: {printable(found.title, 2000)}", width, Style.STRONG)
     yield from wrap(printable(found.process, 2000), width, Style.QUIET)
     yield Line()
-    yield from grid_lines(_table(found, look.unicode), width)
-    yield Line()
-    yield from grid_lines(_ratios(found), width)
-    yield Line()
+    if not found.entries:
+        yield from wrap("the table is empty: it has no operation and no access", width, Style.WARNING)
+    else:
+        yield from grid_lines(_table(found, look.unicode), width)
+        yield Line()
+    if len(found.entries) > 1:
+        yield from grid_lines(_ratios(found), width)
+        yield Line()
     yield from _sources(found, width)
     for note in found.notes:
         yield from wrap(f"note: {printable(note, 2000)}", width, Style.QUIET, hanging=6)
@@ -42,9 +46,9 @@ def _table(found: Energies, unicode: bool) -> Grid:
     rows = tuple(
         GridRow(
             (
-                f"{'' if entry.verified else '~'}{printable(entry.name, 40)}",
-                f"{entry.energy_j * 1e12:g} pJ",
-                significant(entry.times_least),
+                f"{'' if entry.verified else '~'}{printable(entry.name)}",
+                f"{in_full(entry.energy_j * 10**12)} pJ",
+                significant(float(entry.times_least)),
                 bar(math.log10(entry.times_least) / largest, _BAR, unicode),
             )
         )
@@ -65,8 +69,8 @@ def _ratios(found: Energies) -> Grid:
     columns = (Column("over"), *(Column(str(place), True) for place in range(1, len(names))))
     rows = []
     for place, name in enumerate(names, 1):
-        below = [significant(found.ratios[name][other]) for other in names[: place - 1]]
-        rows.append(GridRow((f"{place} {printable(name, 40)}", *below, *[""] * (len(names) - 1 - len(below)))))
+        below = [significant(float(found.ratios[name][other])) for other in names[: place - 1]]
+        rows.append(GridRow((f"{place} {printable(name)}", *below, *[""] * (len(names) - 1 - len(below)))))
     return Grid("each over those above it", columns, tuple(rows))
 
 
@@ -75,7 +79,7 @@ def _sources(found: Energies, width: int) -> Iterator[Line]:
     for entry in found.entries:
         by_source.setdefault((entry.source, entry.verified, entry.note), []).append(entry)
     for (source, verified, note), entries in by_source.items():
-        names = ", ".join(printable(entry.name, 40) for entry in entries)
+        names = ", ".join(printable(entry.name) for entry in entries)
         doubt = "" if verified else "; not verified"
         said = f" ({printable(note, 2000)})" if note else ""
         yield from wrap(f"{names}: {printable(source, 2000)}{doubt}{said}", width, Style.PLAIN, hanging=2)

@@ -12,11 +12,15 @@ __all__ = ["Column", "Grid", "GridRow", "grid_lines"]
 _GAP = 2
 _WIDEST = 44
 _NARROWEST = 12
+_NAMED = 8
 _COLOURS = {"fits": Style.GOOD, "does not fit": Style.BAD, "unknown": Style.WARNING}
 
 
 class Column(NamedTuple):
-    """A title, numbers to the right; where there is no room the columns of the highest ``rank`` go first, those of 0 never."""
+    """A title, numbers to the right; where there is no room the columns of the highest ``rank`` go first.
+
+    Those of 0 go only where they would not fit though all text is cut short; the first column always stays.
+    """
 
     title: str
     is_number: bool = False
@@ -48,34 +52,48 @@ def grid_lines(grid: Grid, width: int, indent: int = 0) -> Iterator[Line]:
     for row in grid.rows:
         style = _COLOURS.get(row.verdict, Style.PLAIN)
         yield _line([row.cells[place] for place in shown], titles, widths, indent, style)
-    hidden = [
-        column.title for place, column in enumerate(grid.columns) if place not in shown and _says_something(grid, place)
-    ]
+    hidden = [place for place in range(len(grid.columns)) if place not in shown and _says_something(grid, place)]
     if hidden:
-        yield from wrap(f"a wider terminal also shows: {', '.join(hidden)}", width, Style.QUIET, indent=indent)
+        yield from wrap(_left_out([grid.columns[place] for place in hidden]), width, Style.QUIET, indent=indent)
     for note in grid.notes:
         yield from wrap(note, width, Style.QUIET, indent=indent, hanging=2)
 
 
 def _fitting(grid: Grid, width: int) -> tuple[list[int], list[int]]:
-    """The columns that there is room for, and their widths; text gives way before a column that never goes is lost."""
+    """The columns that there is room for, and their widths; text is cut short, a number never."""
     sizes = [
-        min(_WIDEST, max(cells(text) for text in (column.title, *(row.cells[place] for row in grid.rows))))
+        max(cells(text) for text in (column.title, *(row.cells[place] for row in grid.rows)))
         for place, column in enumerate(grid.columns)
     ]
+    is_text = [not column.is_number for column in grid.columns]
+    sizes = [min(_WIDEST, size) if text else size for size, text in zip(sizes, is_text, strict=True)]
+    shortest = [min(_NARROWEST, size) if text else size for size, text in zip(sizes, is_text, strict=True)]
     shown = [place for place, column in enumerate(grid.columns) if not column.rank or _says_something(grid, place)]
-    while _total(sizes, shown) > width:
-        last = max(shown, key=lambda place: (grid.columns[place].rank, place))
-        if not grid.columns[last].rank:
-            break
+    while _total(sizes, shown) > width and (last := _last(grid, shown, lowest_rank=1)):
+        shown.remove(last)
+    while _total(shortest, shown) > width and (last := _last(grid, shown, lowest_rank=0)):
         shown.remove(last)
     for place in sorted(shown, key=lambda place: -sizes[place]):
         over = _total(sizes, shown) - width
-        if over <= 0:
-            break
-        if not grid.columns[place].is_number:
-            sizes[place] = max(_NARROWEST, sizes[place] - over)
-    return shown, [sizes[place] for place in shown]
+        if over > 0 and is_text[place]:
+            sizes[place] = max(shortest[place], sizes[place] - over)
+    return shown, [min(sizes[place], width) for place in shown]
+
+
+def _last(grid: Grid, shown: Sequence[int], lowest_rank: int) -> int:
+    """The column that goes first: of the highest rank a number before text, and the one on the right; 0 if none may go."""
+    may_go = (place for place in shown if place and grid.columns[place].rank >= lowest_rank)
+    return max(may_go, key=lambda place: (grid.columns[place].rank, grid.columns[place].is_number, place), default=0)
+
+
+def _left_out(columns: Sequence[Column]) -> str:
+    """What a wider terminal shows; where even what should never go went, only other formats may have room for it."""
+    titles = [column.title for column in columns]
+    more = f" and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
+    named = f"{', '.join(titles[:_NAMED])}{more}"
+    if all(column.rank for column in columns):
+        return f"a wider terminal also shows: {named}"
+    return f"no room for: {named}; a wider terminal shows more, the JSON everything"
 
 
 def _says_something(grid: Grid, place: int) -> bool:
