@@ -22,6 +22,8 @@ __all__ = ["ATTENTION_RULES"]
 _PACKED_REASON: Final = "how long each sequence of a packed batch is depends on values"
 _RESULTS: Final = "y present_key present_value scores"
 _TABLES: Final = "cos", "sin"
+_NOWHERE: Final = 99
+"""Where an operand stands that the operator does not have."""
 
 
 def _projected(steps: Steps, heads: int, quantised: Sequence[tuple[str, str]] = ()) -> list[str]:
@@ -109,7 +111,7 @@ def _quantised_attention(call: Foreign) -> Sequence[Step]:
     _check_rank(call, 0, 3)
     names = {3: "x_scale", 4: "w_scale", 6: "x_zero_point", 7: "w_zero_point"}
     quantised = [(name, call.operand(at)) for at, name in names.items() if call.has(at)]
-    return _with_projection(call, mask=5, past=8, bias=99, filled=99, quantised=quantised)
+    return _with_projection(call, mask=5, past=8, bias=_NOWHERE, filled=_NOWHERE, quantised=quantised)
 
 
 def _with_projection(
