@@ -114,7 +114,8 @@ Rules exist for
 
 It stays in the graph under its name, with the types that the file states, its totals are lower bounds (`--strict` refuses
 them), and its stored tensors count as parameters. ONNX's own operators all have one, and so have those of
-`ai.onnx.ml` and `ai.onnx.preview.training`.
+`ai.onnx.ml` and `ai.onnx.preview.training`, most of ONNX Runtime's (`com.microsoft`) and of its extensions (`ai.onnx.contrib`), and
+the functions of PyTorch that its exporters leave as `ATen` nodes. What only a test or one company's code defines has none.
 
 ## Real files
 

@@ -62,9 +62,12 @@ def execute(call: Single) -> list[Any]:
     return run(model_of(call), call.fed)
 
 
-def run(model: onnx.ModelProto, fed: Mapping[str, np.ndarray]) -> list[Any]:
-    """What ONNX Runtime computes with a model."""
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+def run(model: onnx.ModelProto, fed: Mapping[str, np.ndarray], library: str = "") -> list[Any]:
+    """What ONNX Runtime computes with a model, with the operators of another library where its path is given."""
+    options = onnxruntime.SessionOptions()
+    if library:
+        options.register_custom_ops_library(library)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return session.run(None, dict(fed))
 
 

@@ -29,6 +29,7 @@ FREE = {
     *("split_to_sequence", "concat_from_sequence", "optional", "optional_get_element", "optional_has_element"),
     *("string_normalizer", "string_concat", "string_split", "regex_full_match"),
     *("feature_vector", "dictionary_vector", "map_values", "zip_map"),
+    *("text_change", "text_number", "text_equal", "text_join", "text_pieces", "text_split", "vector_text", "tokens"),
 }
 
 

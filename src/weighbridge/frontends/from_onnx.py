@@ -78,7 +78,7 @@ def _graph(
     _open_inputs(capture, scope, declared, sizes)
     try:
         capture.open(scope, model.proto.graph)
-        capture.nodes(scope, model.proto.graph.node)
+        capture.nodes(scope, model.proto.graph.node, [one.name for one in model.proto.graph.output])
     except GraphError as error:
         raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
     outputs = [scope.find(one.name, "the model's outputs") for one in model.proto.graph.output]

@@ -137,10 +137,12 @@ class Capture:
 
     # Nodes
 
-    def nodes(self, scope: Scope, protos: Iterable[Any]) -> None:
-        """Add a list of nodes."""
+    def nodes(self, scope: Scope, protos: Iterable[Any], results: Iterable[str]) -> None:
+        """Add a list of nodes; ``results`` are the names of what comes out."""
         # Only the outermost list looks inside its nodes, so that deep nesting is walked once and not once a level.
-        for record in in_order(records_of(protos, looks_inside=scope.frame.depth == 0)):
+        scope.records = in_order(records_of(protos, looks_inside=scope.frame.depth == 0))
+        scope.results = tuple(results)
+        for record in scope.records:
             self.node(scope, record)
 
     def node(self, scope: Scope, record: Record) -> None:
@@ -216,7 +218,7 @@ class Capture:
                 self._add(scope, call, record, step)
         tensors = scope.frame.builder.tensors
         for index, tensor in enumerate(call.outputs):
-            if tensor and tensor not in tensors:
+            if tensor and tensor not in tensors and scope.reads(record.outputs[index]):
                 self._leftover(scope, call, record, index, tensor)
         self.values.make(call, tensors)
 
@@ -295,7 +297,7 @@ class Capture:
         )
 
     def _leftover(self, scope: Scope, call: Foreign, record: Record, index: int, tensor: str) -> None:
-        """A result that the operator's rule does not have stays as what nobody counts."""
+        """A result that the operator's rule does not have, and that is read, stays as what nobody counts."""
         scope.frame.builder.opaque(
             UNKNOWN,
             [("inputs", one) for one in call.inputs if one],

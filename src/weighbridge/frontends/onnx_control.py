@@ -78,7 +78,7 @@ def inline(capture: Capture, scope: Scope, call: Foreign, record: Record, functi
     for index, formal in enumerate(function.input):
         inner.bind(formal, call.inputs[index] if call.has(index) else "", call.name)
     inner.declared.update((one.name, one.type) for one in function.value_info)
-    capture.nodes(inner, function.node)
+    capture.nodes(inner, function.node, function.output)
     _rename(scope, inner, call, record, list(function.output))
 
 
@@ -100,7 +100,7 @@ def branch(capture: Capture, scope: Scope, call: Foreign, record: Record) -> Non
         graph = graphs[0] if condition[0] else graphs[1]
         inner = _inner(scope, scope.frame, call, f"{call.name}/")
         capture.open(inner, graph)
-        capture.nodes(inner, graph.node)
+        capture.nodes(inner, graph.node, [one.name for one in graph.output])
         _rename(scope, inner, call, record, [one.name for one in graph.output])
         return
     capture.reserve_outputs(scope, call, record)
@@ -325,7 +325,7 @@ def build_body(capture: Capture, scope: Scope, call: Foreign, name: str, types: 
             inputs.append(frame.builder.input(capture.names.fresh(formal.name), shape, dtype))
             inner.bind(formal.name, inputs[-1], call.name)
         capture.open(inner, graph)
-        capture.nodes(inner, graph.node)
+        capture.nodes(inner, graph.node, [one.name for one in graph.output])
         outputs = tuple(inner.find(one.name, name) for one in graph.output)
     except WeighbridgeError as error:
         raise error.at(call.name) from None

@@ -219,6 +219,17 @@ class Scope:
         self.names: dict[str, str] = {}
         self.declared: dict[str, Any] = {}
         self.stated: dict[str, Declared] = {}
+        self.records: list[Record] = []
+        self.results: tuple[str, ...] = ()
+        self._read: set[str] | None = None
+
+    def reads(self, name: str) -> bool:
+        """Whether a node of the list that is being read, or who called for it, reads the tensor; in a body, whether it may."""
+        if self.frame.depth:
+            return True
+        if self._read is None:
+            self._read = set(self.results).union(*((*record.inputs, *record.outer) for record in self.records))
+        return name in self._read
 
     def find(self, name: str, where: str) -> str:
         """The id of the tensor called ``name``, made visible in this frame.  Raises ``BadModel`` where there is none."""

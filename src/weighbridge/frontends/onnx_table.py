@@ -11,6 +11,8 @@ from math import isfinite
 from typing import Any, Final
 
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
+from weighbridge.frontends.onnx_table_aten import ATEN_DOMAIN, ATEN_RULES
+from weighbridge.frontends.onnx_table_contrib import CONTRIB_DOMAIN, CONTRIB_RULES, SERVICE_DOMAIN, SERVICE_RULES
 from weighbridge.frontends.onnx_table_layers import LAYER_RULES
 from weighbridge.frontends.onnx_table_microsoft import MICROSOFT_RULES
 from weighbridge.frontends.onnx_table_ml import ML_RULES
@@ -210,4 +212,7 @@ RULES: Final[Mapping[str, Mapping[str, Rule]]] = {
     "com.microsoft": MICROSOFT_RULES,
     "ai.onnx.ml": ML_RULES,
     TRAINING_DOMAIN: TRAINING_RULES,
+    ATEN_DOMAIN: ATEN_RULES,
+    CONTRIB_DOMAIN: CONTRIB_RULES,
+    SERVICE_DOMAIN: SERVICE_RULES,
 }

@@ -29,11 +29,13 @@ from .record import Op
 from .recurrent import RECURRENT_OPERATORS
 from .reductions import REDUCTION_OPERATORS
 from .sampling import SAMPLING_OPERATORS
+from .segments import SEGMENT_OPERATORS
 from .selection import SELECTION_OPERATORS
 from .sequences import SEQUENCE_OPERATORS
 from .signals import SIGNAL_OPERATORS
 from .solving import SOLVING_OPERATORS
 from .spectral import SPECTRAL_OPERATORS
+from .text import TEXT_OPERATORS
 from .training import TRAINING_OPERATORS
 from .unary import UNARY_OPERATORS
 from .views import VIEW_OPERATORS
@@ -66,10 +68,12 @@ OPERATORS: Final[Mapping[str, Op]] = {
         GENERATOR_OPERATORS,
         SAMPLING_OPERATORS,
         SELECTION_OPERATORS,
+        SEGMENT_OPERATORS,
         SPECTRAL_OPERATORS,
         SIGNAL_OPERATORS,
         SOLVING_OPERATORS,
         SEQUENCE_OPERATORS,
+        TEXT_OPERATORS,
         LOSS_OPERATORS,
         GRADIENT_OPERATORS,
         FEATURE_OPERATORS,
