@@ -262,3 +262,12 @@ def test_a_view_of_a_stored_tensor_takes_no_room() -> None:
     plan = memory.plan(builder.graph([y]))
     assert plain(plan.profile) == {"pair": (16, 96), "live": (16, 96)}
     assert [span.name for span in plan.tensors] == ["shape", "softmax"]
+
+
+def test_many_unknown_sizes_are_one_note() -> None:
+    builder = Builder("net")
+    x = builder.input("x", (1, 4), FLOAT)
+    for name in "abcde":
+        (x,) = builder.opaque(UNKNOWN, [("x", x)], [FLOAT], name=name, origin="my.Op", outputs=[name])
+    (note,) = memory.plan(builder.graph([x])).notes
+    assert note == ("the sizes of a, b, c and 2 more tensors are unknown, so memory figures that need them are missing")

@@ -20,6 +20,8 @@ _NO_BLOCKS: Final = "the source does not say which modules are blocks"
 _REPEATED: Final = "a block runs several times in a row, and where one call ends is not known"
 _NO_LAYERS: Final = "there is no convolution and no linear layer"
 _NO_RECORD: Final = "there is no record of a run in PyTorch"
+_NAMED: Final = 3
+"""So many tensors of unknown size are named in a note."""
 
 
 class _Peak(NamedTuple):
@@ -43,7 +45,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
     layers = [place for place, node in enumerate(spans.nodes) if is_layer(node, spans)]
     peaks = dict(_peaks(profiles, spans, layers))
     unknown = list(dict.fromkeys(_unknown(spans, operators)))
-    notes = tuple(f"the size of {name} is unknown, so memory figures that need it are missing" for name in unknown)
+    notes = (_missing(unknown),) if unknown else ()
     return _with_eager(
         deployed,
         spans,
@@ -63,6 +65,15 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
             notes=notes,
         ),
     )
+
+
+def _missing(unknown: Sequence[str]) -> str:
+    """One sentence about all tensors of unknown size: a model without shapes has hundreds."""
+    named = ", ".join(unknown[:_NAMED])
+    if len(unknown) == 1:
+        return f"the size of {named} is unknown, so memory figures that need it are missing"
+    more = f" and {len(unknown) - _NAMED:,} more tensors" if len(unknown) > _NAMED else ""
+    return f"the sizes of {named}{more} are unknown, so memory figures that need them are missing"
 
 
 def _with_eager(graph: Graph, spans: Lifetimes, made: MemoryPlan) -> MemoryPlan:
