@@ -210,7 +210,7 @@ REFUSED = {
     f"{CONV} --bandwidth 2TOPS": "--bandwidth: '2TOPS' is no such rate; write 1e9",
     f"{CONV} --bandwidth 25Gb/s": "--bandwidth: '25Gb/s' is no such rate; write 1e9",
     f"{CONV} --on toyy": "there is no device 'toyy'; did you mean toy?",
-    f"{CONV} --json nowhere/out.json": "nowhere/out.json: No such file or directory",
+    f"{CONV} --json nowhere/out.json": "nowhere/out.json: there is no folder 'nowhere'; make it first",
     f"{CONV} --fps 30": "No such option '--fps'",
     "layer depthwise --c-i 4 --c-o 6 --k 3 --h-o 8": "--c-o: a depthwise layer makes a multiple of its 4 channels",
     "layer depthwise --c-i 4 --k 3 --h-o 8 --g 4": "--g: a depthwise layer has no g",

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from weighbridge.calculators import SYMBOLS, Conv, Design, batching, given_device, layer, named, separable
 from weighbridge.cli import quantities
 from weighbridge.cli.output import look_of, show_lines, write
+from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
 from weighbridge.devices.device import Device
 from weighbridge.errors import BadSpec
 from weighbridge.report.calculator_pages import batching_lines, layer_lines, separable_lines
@@ -20,7 +21,6 @@ from weighbridge.report.terminal import Look
 
 __all__ = ["Request", "carry_out_batching", "carry_out_layer", "carry_out_separable"]
 
-_STDOUT: Final = "-"
 _OPTIONS: Final = {
     **{name: f"--{name.replace('_', '-')}" for name in (*SYMBOLS, "bias", "bits", "on", "ops_per_s", "fps")},
     "bandwidth_bytes_per_s": "--bandwidth",
@@ -41,6 +41,7 @@ class Request(NamedTuple):
 
 def carry_out_layer(request: Request) -> int:
     """Show one layer.  Raises ``BadSpec``."""
+    check_targets([request.json], inputs_of(on=request.on))
     with _at_options():
         found = layer(named(request.name, _symbols(request)), _devices(request))
     return _shown(found, request.json, lambda look: layer_lines(request.name, found, look))
@@ -48,6 +49,7 @@ def carry_out_layer(request: Request) -> int:
 
 def carry_out_separable(request: Request) -> int:
     """Show a convolution and what can stand in its place.  Raises ``BadSpec``."""
+    check_targets([request.json], inputs_of(on=request.on))
     with _at_options():
         standard = named("conv", _symbols(request))
         assert isinstance(standard, Conv)
@@ -57,6 +59,7 @@ def carry_out_separable(request: Request) -> int:
 
 def carry_out_batching(designs: Iterable[str], fps: str | None, json_to: str | None) -> int:
     """Show designs beside each other.  Raises ``BadSpec``."""
+    check_targets([json_to])
     with _at_options():
         found = batching([_design(text) for text in designs], fps)
     return _shown(found, json_to, lambda look: batching_lines(found, look))
@@ -109,8 +112,8 @@ def _at_options() -> Iterator[None]:
 def _shown(record: Any, json_to: str | None, lines: Callable[[Look], Iterable[Line]]) -> int:
     """Write the record as JSON where that is wanted, and show it on the screen unless that has the JSON."""
     if json_to is not None:
-        write(layout(record.to_dict()), None if json_to == _STDOUT else Path(json_to))
-    if json_to != _STDOUT:
+        write(layout(record.to_dict()), None if json_to == STDOUT else Path(json_to))
+    if json_to != STDOUT:
         look = look_of(sys.stdout)
         show_lines(lines(look), look)
     return 0

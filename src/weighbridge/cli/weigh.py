@@ -13,6 +13,7 @@ from weighbridge.api import weigh
 from weighbridge.cli.inputs import is_size, parse
 from weighbridge.cli.output import formatted, show, write
 from weighbridge.cli.progress import progress
+from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
 from weighbridge.errors import BadSpec
 from weighbridge.report import Report
 from weighbridge.report.peaks import LIVE, check_profile, policy_named
@@ -23,7 +24,6 @@ __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
 
 DOES_NOT_FIT: Final = 1
 NOT_EXACT: Final = 3
-_STDOUT: Final = "-"
 _SUFFIXES: Final = {".json": "json", ".csv": "csv", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
 
 
@@ -112,18 +112,6 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
     return replace(report, network=report.network._replace(source=request.source))
 
 
-def _file_of(source: str) -> Path:
-    """The file that a source is read from, if any is: without the scheme before it and the choices behind it."""
-    by_user = USER_FILE.fullmatch(source)
-    if by_user is not None:
-        return Path(by_user["path"])
-    before, _, after = source.rpartition(":")
-    if source.startswith("transformers:"):
-        path = Path(source.partition(":")[2].strip())
-        return path / "config.json" if path.is_dir() else path
-    return Path(before) if before.lower().endswith(".toml") and after else Path(source)
-
-
 def _targets(request: Request) -> Iterator[tuple[str, str]]:
     """(format, file or ``-``) of everything to write; the report goes to the screen if nothing else does."""
     named = (("json", request.json), ("csv", request.csv), ("markdown", request.markdown))
@@ -135,18 +123,10 @@ def _targets(request: Request) -> Iterator[tuple[str, str]]:
                 f"no format has the suffix of {file!r}", where="-o", hint=f"the suffixes are {', '.join(_SUFFIXES)}"
             )
         targets.append((kind, file))
-    if sum(place == _STDOUT for _, place in targets) > 1:
-        raise BadSpec("two formats for the standard output", hint="name a file for all but one of them")
-    for _, place in targets:
-        folder = Path(place).parent
-        if place != _STDOUT and not folder.is_dir():
-            raise BadSpec(f"there is no folder {str(folder)!r}", where=place, hint="make it first")
-        source = _file_of(request.source)
-        if Path(place).exists() and source.exists() and Path(place).samefile(source):
-            raise BadSpec("the report would overwrite the network", where=place, hint="name another file")
+    check_targets((place for _, place in targets), inputs_of(request.source, request.on, request.energy))
     yield from targets
-    if all(place != _STDOUT for _, place in targets):
-        yield "screen", _STDOUT
+    if all(place != STDOUT for _, place in targets):
+        yield "screen", STDOUT
 
 
 def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Request) -> list[str]:
@@ -158,9 +138,9 @@ def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Requ
             continue
         text = formatted(report, kind, depth=request.depth, all_rows=request.all_rows, policy=request.policy)
         try:
-            write(text, None if place == _STDOUT else Path(place))
+            write(text, None if place == STDOUT else Path(place))
         except OSError as error:
-            if place == _STDOUT:
+            if place == STDOUT:
                 raise
             failures.append(f"{place}: cannot be written: {error.strerror or error}")
     return failures

@@ -7,7 +7,7 @@ from pathlib import Path
 from weighbridge.devices.device import KINDS, Device, EnergyTable
 from weighbridge.errors import BadSpec
 
-__all__ = ["energy_names", "find", "find_all", "find_energy", "names"]
+__all__ = ["energy_names", "find", "find_all", "find_energy", "names", "path_of"]
 
 _FOLDER = Path(__file__).parent
 _ENERGY = _FOLDER / "energy"
@@ -26,7 +26,7 @@ def find(name_or_path: str) -> Device:
     """
     from weighbridge.devices.read import read_device
 
-    path = _path_of(name_or_path)
+    path = path_of(name_or_path)
     if path is not None:
         return read_device(path)
     name = _plain(name_or_path)
@@ -52,7 +52,7 @@ def find_energy(name_or_path: str) -> EnergyTable:
     """The table of energies of this name, or the one in the file at this path; errors as of ``find``."""
     from weighbridge.devices.read import read_energy_table
 
-    path = _path_of(name_or_path)
+    path = path_of(name_or_path)
     if path is not None:
         return read_energy_table(path)
     name = _plain(name_or_path)
@@ -65,7 +65,8 @@ _DEVICES = "`weighbridge devices` lists the names; or give the path of a device 
 _ENERGIES = "`weighbridge energy` lists the names; or give the path of a file, ./mine.toml"
 
 
-def _path_of(name_or_path: str) -> Path | None:
+def path_of(name_or_path: str) -> Path | None:
+    """The path of a user's file; None for what is a name of the catalogue."""
     path = Path(name_or_path)
     return path if path.suffix == ".toml" or path.name != name_or_path else None
 

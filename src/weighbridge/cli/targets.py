@@ -1,0 +1,84 @@
+"""Where reports go: looked at before the work begins, so that none is lost and nothing that is read is written over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from weighbridge.devices.catalogue import path_of
+from weighbridge.errors import BadSpec
+from weighbridge.frontends.onnx_external import names_as_data
+from weighbridge.sources import USER_FILE
+
+__all__ = ["STDOUT", "Input", "check_targets", "inputs_of"]
+
+STDOUT: Final = "-"
+
+
+class Input(NamedTuple):
+    """A file that a command reads, and what it is."""
+
+    path: Path
+    what: str
+
+
+def inputs_of(source: str | None = None, on: Iterable[str] = (), energy: str | None = None) -> Iterator[Input]:
+    """The files of the user that are read for a source, for devices and for a table of energies."""
+    if source is not None:
+        yield Input(_file_of(source), "the network")
+    for name in on:
+        if (path := path_of(name)) is not None:
+            yield Input(path, "the device file")
+    if energy is not None and (path := path_of(energy)) is not None:
+        yield Input(path, "the table of energies")
+
+
+def check_targets(places: Iterable[str | None], inputs: Iterable[Input] = ()) -> None:
+    """Look at every place that something is written to: a file, ``-`` for the standard output, None for nothing.
+
+    Raises ``BadSpec`` where there is no folder to write to, where two reports go to one place, and where one would overwrite
+    what the command reads: one of ``inputs``, or a file that an ONNX model among them keeps its weights in.
+    """
+    wanted = [place for place in places if place is not None]
+    if wanted.count(STDOUT) > 1:
+        raise BadSpec("two formats for the standard output", hint="name a file for all but one of them")
+    files = [place for place in wanted if place != STDOUT]
+    read = tuple(inputs)
+    for index, place in enumerate(files):
+        _check_file(place, files[:index], read)
+
+
+def _check_file(place: str, others: Sequence[str], inputs: Sequence[Input]) -> None:
+    path = Path(place)
+    try:
+        resolved = path.resolve()
+        if not path.parent.is_dir():
+            raise BadSpec(f"there is no folder {str(path.parent)!r}", where=place, hint="make it first")
+        is_device = path.exists() and not path.is_file()  # of nowhere there is enough for all
+        if resolved in map(Path.resolve, map(Path, others)) and not is_device:
+            raise BadSpec("two reports for one file", where=place, hint="name another file for one of them")
+        lost = next((one.what for one in inputs if _is_lost(path, one.path)), None)
+    except (OSError, ValueError, RuntimeError) as error:  # a name that no file can have; a ring of links
+        raise BadSpec(f"cannot be written: {error}", where=place, hint="name another file") from None
+    if lost is not None:
+        raise BadSpec(f"the report would overwrite {lost}", where=place, hint="name another file")
+
+
+def _is_lost(target: Path, read: Path) -> bool:
+    """Whether ``read``, or weights that it keeps in another file, would be overwritten."""
+    if not target.exists() or not read.exists():
+        return False
+    return target.samefile(read) or names_as_data(read, target)
+
+
+def _file_of(source: str) -> Path:
+    """The file that a source is read from, if any is: without the scheme before it and the choices behind it."""
+    by_user = USER_FILE.fullmatch(source)
+    if by_user is not None:
+        return Path(by_user["path"])
+    before, _, after = source.rpartition(":")
+    if source.startswith("transformers:"):
+        path = Path(source.partition(":")[2].strip())
+        return path / "config.json" if path.is_dir() else path
+    return Path(before) if before.lower().endswith(".toml") and after else Path(source)
