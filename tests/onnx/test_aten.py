@@ -86,6 +86,11 @@ def test_numbers_as_attributes() -> None:
         (["x", "n", "n", "n"], {"operator": "max"}, "aten.max: it has 4 arguments and not 1 at most"),
         (["x", "n", "m", "n"], {"operator": "unfold"}, "aten.unfold: its size is known only as it runs"),
         (["x", "n", "v", "n"], {"operator": "unfold"}, "aten.unfold: its size is known only as it runs"),
+        (
+            ["x", "", "v"],
+            {"operator": "upsample_nearest2d", "overload_name": "vec"},
+            "aten.upsample_nearest2d.vec: its arguments are none that the function takes",
+        ),
         (["", "n", "n", "n"], {"operator": "unfold"}, "aten.unfold: aten.unfold lacks its argument self"),
     ],
 )

@@ -150,6 +150,9 @@ def _aten(call: Foreign) -> Sequence[Step]:
         return translate(made, rule) or (Step("identity", [("x", call.operand(0))], {}, call.outputs),)
     except GraphError as error:
         return set_aside(call, f"aten.{name}: {error.what}")
+    except (ArithmeticError, IndexError, TypeError, ValueError):
+        # PyTorch's table is written for calls that PyTorch has made; a file may hold any.
+        return set_aside(call, f"aten.{name}: its arguments are none that the function takes")
 
 
 ATEN_RULES: Final[dict[str, Rule]] = {"ATen": _aten}
