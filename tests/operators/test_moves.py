@@ -111,6 +111,11 @@ def test_split(shape, data):
         call("split", {"axis": axis, "sizes": (*sizes, 1)}, x=shape)
 
 
+def test_nothing_splits_into_no_parts():
+    with pytest.raises(GraphError, match="0 elements do not split into"):
+        call("split", {"sizes": ()}, x=(0,))
+
+
 @given(st.integers(0, 12), st.integers(1, 5))
 def test_split_into_equal_parts_takes_from_the_front(size, parts):
     chunk = next(c for c in range(size + 1) if c * parts >= size)

@@ -60,7 +60,7 @@ def _split(call: Call) -> tuple[TensorType | DType, ...]:
         sizes = (each,) * (parts - 1) + (size - each * (parts - 1),)
     else:
         sizes = sizes_of(call, "sizes")
-    if sum(sizes) != size or any(one < 0 for one in sizes):
+    if not sizes or sum(sizes) != size or any(one < 0 for one in sizes):
         raise GraphError(f"{size} elements do not split into {sizes}")
     before, after = call.x.shape[:axis], call.x.shape[axis + 1 :]
     return tuple(TensorType((*before, one, *after), call.x.dtype) for one in sizes)
