@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from weighbridge.errors import BadSpec
+from weighbridge.written import number, shown, whole
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.estimates import Battery
     from weighbridge.passes import BitRules
@@ -22,6 +22,7 @@ WeightBits = int | str | Mapping[str, int] | Iterable[str | int]
 Path = str | os.PathLike[str]
 
 _LARGEST_BATCH: Final = 2**31 - 1
+_SLOWEST_FPS: Final = Fraction(1, 10**9)
 _FASTEST_FPS: Final = 10**9
 
 
@@ -132,26 +133,21 @@ def costs_of(
 
 def _batches(batches: Iterable[int]) -> tuple[int, ...]:
     found: list[int] = []
-    for size in batches if isinstance(batches, Iterable) and not isinstance(batches, (str, bytes)) else (batches,):
-        whole: Any = size
-        if isinstance(size, bool) or not isinstance(size, int) or not 0 < size <= _LARGEST_BATCH:
-            raise BadSpec(f"{whole!r} is no batch size", where="batches", hint="give whole numbers from 1 on: 1, 8, 32")
-        found.append(int(size))
+    for given in batches if isinstance(batches, Iterable) and not isinstance(batches, (str, bytes)) else (batches,):
+        size = whole(given)
+        if size is None or not 0 < size <= _LARGEST_BATCH:
+            hint = f"give whole numbers from 1 to {_LARGEST_BATCH:,}, such as 1, 8, 32"
+            raise BadSpec(f"{shown(given)} is no batch size", where="batches", hint=hint)
+        found.append(size)
     return tuple(dict.fromkeys(found))
 
 
 def fps_of(fps: float | str) -> Fraction:
-    """Frames a second, exactly as they are written.  Raises ``BadSpec`` for what is no number above zero."""
-    from fractions import Fraction
-
-    try:
-        if isinstance(fps, bool):
-            raise ValueError
-        rate = Fraction(str(fps).strip())
-    except (ValueError, ZeroDivisionError, OverflowError):
-        rate = Fraction(0)
-    if not 0 < rate <= _FASTEST_FPS:
-        raise BadSpec(f"{fps!r} is no frame rate", where="fps", hint="give frames a second, such as 30 or 29.97")
+    """Frames a second, exactly as they are written.  Raises ``BadSpec`` for what is no number from 1e-9 to 1e9."""
+    rate = number(fps)
+    if rate is None or not _SLOWEST_FPS <= rate <= _FASTEST_FPS:
+        hint = "give frames a second from 1e-9 to 1e9, such as 30 or 29.97"
+        raise BadSpec(f"{shown(fps)} is no frame rate", where="fps", hint=hint)
     return rate
 
 

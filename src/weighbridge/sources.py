@@ -7,10 +7,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, SupportsIndex
+from typing import Any, Final, NamedTuple
 
 from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
+from weighbridge.written import shown, whole
 
 __all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "is_named_model", "read"]
 
@@ -160,9 +161,10 @@ def _sizes(batch: object, sequence: object, dims: object, inputs: object) -> _Si
 
 
 def _whole(size: object, where: str) -> int:
-    if isinstance(size, SupportsIndex) and not isinstance(size, bool):
-        return int(size.__index__())
-    raise BadSpec(f"must be a whole number, not {size!r}", where=where, hint="give 4, not 4.0 or '4'")
+    found = whole(size)
+    if found is None:
+        raise BadSpec(f"must be a whole number, not {shown(size)}", where=where, hint="give 4, not 4.0 or '4'")
+    return found
 
 
 def _all(shape: object, where: str) -> Iterable[object]:

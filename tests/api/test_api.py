@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,32 @@ def test_sizes_by_name_are_a_mapping_from_names_to_sizes(option: str, wrong: Any
 
 def test_sizes_may_be_of_numpy() -> None:
     assert weighbridge.load("mlp", batch=np.int64(3)).tensors["digit"].shape == (3, 784)
+    widths = weighbridge.weigh("mlp", on="toy", weight_bits=np.int64(8), activation_bits=np.uint8(8))
+    assert widths == weighbridge.weigh("mlp", on="toy", weight_bits=8, activation_bits=8)
+    asked = weighbridge.weigh("mlp", on="toy", batches=np.array([2, 8]), fps=np.float64(29.97), batch=np.int32(1))
+    assert asked == weighbridge.weigh("mlp", on="toy", batches=[2, 8], fps="29.97", batch=1)
+    assert json.loads(asked.to_json())["on"][0]["throughput"]["by_batch"][-1]["batch"] == 8
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 8.0, "8", True, None, np.True_, 2**31, [8]], ids=repr)
+def test_what_is_no_batch_size_is_refused(wrong: Any) -> None:
+    for one in (wrong, 10**5000):
+        with pytest.raises(BadSpec, match=r"^batches: .* is no batch size; give whole numbers from 1 to 2,147,483,647"):
+            weighbridge.weigh("mlp", on="toy", batches=[1, one])
+
+
+@pytest.mark.parametrize("wrong", [0, -30, 1e-320, 1e-10, 1.1e9, 1e300, float("nan"), float("inf"), "1e99999999", True])
+def test_what_is_no_frame_rate_is_refused_with_the_bounds(wrong: Any) -> None:
+    for one in (wrong, 10**5000):
+        with pytest.raises(BadSpec, match=r"^fps: .* is no frame rate; give frames a second from 1e-9 to 1e9"):
+            weighbridge.weigh("mlp", on="toy", fps=one)
+
+
+@pytest.mark.parametrize("fps", [1e-9, "1e9", "30000/1001"])
+def test_frame_rates_up_to_the_bounds(fps: Any) -> None:
+    report = weighbridge.weigh("mlp", on="toy", fps=fps)
+    assert weighbridge.Report.from_json(report.to_json()) == report
+    assert "frames a second" in str(report)
 
 
 @pytest.mark.parametrize("source", [None, 123, b"alexnet", ["alexnet"], 1.5, ...], ids=repr)

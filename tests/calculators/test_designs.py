@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from weighbridge import BadSpec
@@ -86,6 +87,10 @@ def test_names_and_json() -> None:
         [Design(1, float("inf"))],
         [Design(1, "1e99")],
         [Design(1, "1e-99")],
+        [Design(1, "1e99999999")],
+        [Design(1, 1e-320)],
+        [Design(1, Fraction(10**50))],
+        [Design("1", 1)],
         [Design(1, "soon")],
         [Design(1, 1), Design(1, 0)],
     ],
@@ -96,7 +101,13 @@ def test_designs_that_are_none(designs) -> None:
         batching(designs)
 
 
-@pytest.mark.parametrize("fps", [0, -1, float("nan"), float("inf"), "x", True])
+def test_numbers_of_any_library_and_at_the_bounds() -> None:
+    short, long = batching([Design(np.int64(1), np.float64(1e-15)), Design(10**9, "1e12")], fps=np.int64(30)).designs
+    assert (short.batch, short.latency_s, long.latency_s) == (1, Fraction(1, 10**15), 10**12)
+    assert json.loads(json.dumps(batching([Design(np.int64(4), 1)]).to_dict()))["designs"][0]["batch"] == 4
+
+
+@pytest.mark.parametrize("fps", [0, -1, float("nan"), float("inf"), "x", True, 1e-320, "1e99999999", "1e-99999999"])
 def test_rates_that_are_none(fps) -> None:
     with pytest.raises(BadSpec) as caught:
         batching([Design(1, 1)], fps=fps)

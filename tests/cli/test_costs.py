@@ -101,6 +101,36 @@ def test_bad_input_is_a_sentence(options: list[str], words: str, capsys: pytest.
     assert words in line
 
 
+NO_NUMBERS = ("", "nan", "-1", "1e400", "1e-400", "1e99999999", "1e-99999999", "9" * 5000, "1_0", "٣٠", "３０", "1/0")
+TAKE_NUMBERS = (
+    ("weigh lenet5 --on toy --fps", "{}", "--fps: "),
+    ("weigh lenet5 --on toy --batches", "{}", "--batches: "),
+    ("weigh lenet5 --energy 45nm --battery", "{}mAh@3.7V", "--battery: "),
+    ("weigh lenet5 --energy 45nm --battery", "1Ah@{}V", "--battery: "),
+    ("batching 1:5ms --fps", "{}", "--fps: "),
+    ("batching", "1:{}ms", ""),
+    ("batching", "{}:5ms", ""),
+    ("layer linear --c-o 4 --c-i", "{}", "--c-i: "),
+    ("layer linear --c-i 4 --c-o 4 --ops-per-s", "{}", "--ops-per-s: "),
+    ("layer linear --c-i 4 --c-o 4 --bandwidth", "{}B/s", "--bandwidth: "),
+    ("separable --c-i 4 --c-o 4 --k 3 --h-o", "{}", "--h-o: "),
+)
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS, ids=lambda text: f"{text[:12]}")
+@pytest.mark.parametrize(("command", "form", "where"), TAKE_NUMBERS, ids=lambda text: text[-12:])
+def test_what_is_no_number_is_refused_at_once_at_its_option(
+    command: str, form: str, where: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = form.format(text)
+    assert main([*command.split(), *(["--"] if not where else []), written]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith(f"weighbridge: error: {where}")
+    assert where or written[:40] in captured.err or " is no latency" in captured.err
+
+
 def test_a_batch_that_the_shapes_forbid(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = shared / "data" / "onnx" / "onnx_light" / "light_vgg19.onnx"
     assert main(["weigh", str(path), "--on", "toy", "--batches", "1,2"]) == 2

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from weighbridge.choices import fps_of
-from weighbridge.errors import BadSpec, printable
+from weighbridge.errors import BadSpec
 from weighbridge.estimates import frames_missed
+from weighbridge.written import number, shown, whole
 
 from .plain import plain
 
@@ -63,36 +64,29 @@ def batching(designs: Iterable[Design], fps: float | str | None = None) -> Batch
     checked = [_checked(place, design) for place, design in enumerate(designs, 1)]
     if not checked:
         raise BadSpec("there is no design", hint="give a batch and its latency, such as 1:50ms")
-    (_, first_latency, first_throughput) = checked[0]
+    _, _, first_latency, first_throughput = checked[0]
     facts = [
         DesignFacts(
-            name=design.name or f"design {place}",
-            batch=int(design.batch),
+            name=name,
+            batch=batch,
             latency_s=latency,
             throughput_per_s=throughput,
             latency_ratio=latency / first_latency,
             throughput_ratio=throughput / first_throughput,
             frames_missed=None if rate is None else frames_missed(latency, rate),
         )
-        for place, (design, latency, throughput) in enumerate(checked, 1)
+        for name, batch, latency, throughput in checked
     ]
     return Batching(tuple(facts), rate, None if rate is None else 1 / rate)
 
 
-def _checked(place: int, design: Design) -> tuple[Design, Fraction, Fraction]:
-    """The design, its latency and its throughput."""
-    where = design.name or f"design {place}"
-    batch = design.batch
-    if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= _LARGEST_BATCH:
+def _checked(place: int, design: Design) -> tuple[str, int, Fraction, Fraction]:
+    """The design's name, batch, latency and throughput."""
+    where = f"design {design.name or place}"
+    batch, latency = whole(design.batch), number(design.latency_s)
+    if batch is None or not 1 <= batch <= _LARGEST_BATCH:
         raise BadSpec(f"a batch is a whole number from 1 to {_LARGEST_BATCH:,}", where=where)
-    try:
-        latency = Fraction(design.latency_s if isinstance(design.latency_s, Fraction) else str(design.latency_s))
-    except (ValueError, ZeroDivisionError):
-        latency = Fraction(0)
-    if not _SHORTEST <= latency <= _LONGEST:
-        raise BadSpec(
-            f"{printable(str(design.latency_s), 40)} s is no latency",
-            where=where,
-            hint="give a number of seconds above zero",
-        )
-    return design, latency, batch / latency
+    if latency is None or not _SHORTEST <= latency <= _LONGEST:
+        hint = "give a number of seconds from 1e-15 to 1e12"
+        raise BadSpec(f"{shown(design.latency_s)} s is no latency", where=where, hint=hint)
+    return design.name or where, batch, latency, batch / latency

@@ -15,6 +15,7 @@ from weighbridge.graph import Graph, Role, Shape, Tensor
 from weighbridge.memory import plan
 from weighbridge.operators.record import Work, known_total
 from weighbridge.passes import BitRules, set_bits
+from weighbridge.written import whole
 
 from .kinds import Conv, Depthwise, LayerSpec, Matmul, Operation
 from .plain import plain
@@ -177,9 +178,10 @@ def given_device(ops_per_s: int | None = None, bandwidth_bytes_per_s: int | None
 
 
 def _figure(name: str, rate: int) -> Figure:
-    if isinstance(rate, bool) or not isinstance(rate, int) or not 0 < rate <= _FASTEST:
+    found = whole(rate)
+    if found is None or not 0 < found <= _FASTEST:
         raise BadSpec("must be a whole number above zero, at most 1e30", where=name)
-    return Figure(rate, "given on the command line or in Python")
+    return Figure(found, "given on the command line or in Python")
 
 
 def _at_widths(spec: LayerSpec) -> Graph:

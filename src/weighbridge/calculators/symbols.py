@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, SupportsIndex
+from typing import Final, NamedTuple
 
 from weighbridge.errors import BadSpec
+from weighbridge.written import shown, whole
 
 __all__ = ["SYMBOLS", "Sizes", "Symbol", "axes", "checked", "checked_flag"]
 
@@ -87,7 +88,7 @@ def axes(value: Sizes) -> tuple[int, ...]:
 
 
 def _whole(name: str, value: object) -> int:
-    """A whole number of Python or of NumPy."""
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        return int(value.__index__())
-    raise BadSpec(f"must be a whole number, not {value!r}", where=name)
+    found = whole(value)
+    if found is None:
+        raise BadSpec(f"must be a whole number, not {shown(value)}", where=name)
+    return found

@@ -12,6 +12,7 @@ from weighbridge import __version__
 from weighbridge.cli.calculator_commands import COMMANDS as CALCULATORS
 from weighbridge.cli.completion import devices, sources
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.options import at_options
 from weighbridge.errors import BadSpec
 
 __all__ = ["app", "execute"]
@@ -71,6 +72,7 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         with app.make_context("weighbridge", list(arguments)) as context:
             request = app.invoke(context)
+            invoked = app.commands.get(context.invoked_subcommand or "")
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
@@ -80,7 +82,8 @@ def execute(arguments: Sequence[str]) -> int:
         if message.endswith("?"):  # click has a hint of its own: "Did you mean '--batch'?"
             raise BadSpec(f"{message} `{command} --help` shows how it is called") from None
         raise BadSpec(message, hint=f"`{command} --help` shows how it is called") from None
-    return request() if callable(request) else 0
+    with at_options(invoked):
+        return request() if callable(request) else 0
 
 
 def _show_completion(context: click.Context, parameter: click.Parameter, shell: str | None) -> None:

@@ -103,6 +103,7 @@ def _devices(command: _Command) -> _Command:
         option(
             _DEVICES,
             "--bandwidth",
+            "bandwidth_bytes_per_s",
             metavar="RATE",
             help="Bandwidth of such a device in bytes a second: 1e9, 900MB/s or 25GB/s.",
         ),
@@ -139,7 +140,8 @@ def _request(options: Mapping[str, Any], name: str) -> Any:
     from weighbridge.cli.calculators import Request
 
     symbols = {key: value for key, value in options.items() if key in (*SYMBOLS, "bias") and value is not None}
-    return Request(name, symbols, options["on"], options["ops_per_s"], options["bandwidth"], options["json"])
+    rates = options["ops_per_s"], options["bandwidth_bytes_per_s"]
+    return Request(name, symbols, options["on"], *rates, options["json"])
 
 
 @click.command("layer", cls=SectionedCommand, help=_LAYER_HELP, epilog=_LAYER_EXAMPLES)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from weighbridge.calculators import SYMBOLS, Conv, Design, batching, given_device, layer, named, separable
+from weighbridge.calculators import Conv, Design, batching, given_device, layer, named, separable
 from weighbridge.cli import quantities
 from weighbridge.cli.output import look_of, show_lines, write
 from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
@@ -21,12 +20,6 @@ from weighbridge.report.terminal import Look
 
 __all__ = ["Request", "carry_out_batching", "carry_out_layer", "carry_out_separable"]
 
-_OPTIONS: Final = {
-    **{name: f"--{name.replace('_', '-')}" for name in (*SYMBOLS, "bias", "bits", "on", "ops_per_s", "fps")},
-    "bandwidth_bytes_per_s": "--bandwidth",
-}
-"""The option by the name of what it gives."""
-
 
 class Request(NamedTuple):
     """The options as they were written; ``symbols`` are those that were given."""
@@ -35,33 +28,30 @@ class Request(NamedTuple):
     symbols: Mapping[str, str | bool]
     on: Sequence[str] = ()
     ops_per_s: str | None = None
-    bandwidth: str | None = None
+    bandwidth_bytes_per_s: str | None = None
     json: str | None = None
 
 
 def carry_out_layer(request: Request) -> int:
     """Show one layer.  Raises ``BadSpec``."""
     check_targets([request.json], inputs_of(on=request.on))
-    with _at_options():
-        found = layer(named(request.name, _symbols(request)), _devices(request))
+    found = layer(named(request.name, _symbols(request)), _devices(request))
     return _shown(found, request.json, lambda look: layer_lines(request.name, found, look))
 
 
 def carry_out_separable(request: Request) -> int:
     """Show a convolution and what can stand in its place.  Raises ``BadSpec``."""
     check_targets([request.json], inputs_of(on=request.on))
-    with _at_options():
-        standard = named("conv", _symbols(request))
-        assert isinstance(standard, Conv)
-        found = separable(standard, _devices(request))
+    standard = named("conv", _symbols(request))
+    assert isinstance(standard, Conv)
+    found = separable(standard, _devices(request))
     return _shown(found, request.json, lambda look: separable_lines(found, look))
 
 
 def carry_out_batching(designs: Iterable[str], fps: str | None, json_to: str | None) -> int:
     """Show designs beside each other.  Raises ``BadSpec``."""
     check_targets([json_to])
-    with _at_options():
-        found = batching([_design(text) for text in designs], fps)
+    found = batching([_design(text) for text in designs], fps)
     return _shown(found, json_to, lambda look: batching_lines(found, look))
 
 
@@ -76,11 +66,9 @@ def _devices(request: Request) -> tuple[Device, ...]:
     from weighbridge.choices import devices_of
 
     found = devices_of(request.on)
-    if request.ops_per_s is None and request.bandwidth is None:
-        return found
-    ops = None if request.ops_per_s is None else quantities.rate("ops_per_s", request.ops_per_s)
-    bandwidth = None if request.bandwidth is None else quantities.rate("bandwidth_bytes_per_s", request.bandwidth)
-    return (*found, given_device(ops, bandwidth))
+    rates = {"ops_per_s": request.ops_per_s, "bandwidth_bytes_per_s": request.bandwidth_bytes_per_s}
+    given = {name: quantities.rate(name, text) for name, text in rates.items() if text is not None}
+    return (*found, given_device(**given)) if given else found
 
 
 def _design(text: str) -> Design:
@@ -96,17 +84,6 @@ def _design(text: str) -> Design:
     if not isinstance(size, int):
         raise BadSpec("a batch is one number", where=text)
     return Design(size, latency, name.strip() or text.strip())
-
-
-@contextmanager
-def _at_options() -> Iterator[None]:
-    """A fault of a symbol or a rate, as one of the option that gives it."""
-    try:
-        yield
-    except BadSpec as error:
-        if error.where not in _OPTIONS:
-            raise
-        raise BadSpec(error.what, where=_OPTIONS[error.where], hint=error.hint, details=error.details) from None
 
 
 def _shown(record: Any, json_to: str | None, lines: Callable[[Look], Iterable[Line]]) -> int:

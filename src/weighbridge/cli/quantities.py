@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import Final
 
 from weighbridge.errors import BadSpec
+from weighbridge.written import DECIMAL
 
 __all__ = ["latency", "rate", "sizes"]
 
-_NUMBER: Final = re.compile(r"([+-]?[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*([^0-9\s.]\S*|)")
+_NUMBER: Final = re.compile(rf"({DECIMAL})\s*([^0-9\s.]\S*|)")
 _SIZE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _DECIMAL: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}

@@ -13,7 +13,9 @@ __all__ = ["Battery", "Charge", "battery_named", "charge"]
 _SECONDS_AN_HOUR: Final = 3600
 _ROUNDING: Final = Fraction(1, 10**12)
 """The energy was computed in floating point: a quotient that is whole but for that is whole."""
-_BATTERY: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(m?)ah\s*@\s*(\d{1,6}(?:\.\d{1,6})?)\s*(m?)v", re.IGNORECASE)
+_BATTERY: Final = re.compile(
+    r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*(m?)[aA][hH]\s*@\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(m?)[vV]"
+)  # of the letters only m has another meaning as a capital: mega
 
 
 class Battery(NamedTuple):

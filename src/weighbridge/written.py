@@ -1,0 +1,53 @@
+"""Numbers as people write them, on a command line or in Python: taken exactly, whole ones of any library, ASCII digits only.
+
+Text is bounded before it is a number: ``1e99999999`` is short to write and would take all memory to hold.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from fractions import Fraction
+from typing import Any, Final
+
+from weighbridge.errors import printable
+
+__all__ = ["DECIMAL", "number", "shown", "whole"]
+
+DECIMAL: Final = r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?"
+"""A pattern for a decimal number of sensible length: ``30``, ``29.97``, ``1.5e-3``."""
+_NUMBER: Final = re.compile(rf"{DECIMAL}|[0-9]{{1,30}}/0*[1-9][0-9]{{0,29}}")
+
+
+def number(value: object) -> Fraction | None:
+    """``value`` exactly: text such as ``29.97`` or ``30000/1001``, or a number, a float as it is written; None for what is neither.
+
+    None also where it has more than 30 digits before or behind the point, or an exponent of more than two.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Fraction):
+        return value
+    try:
+        text = str(value).strip()
+    except ValueError:  # Python's own limit of 4,300 digits
+        return None
+    return Fraction(text) if _NUMBER.fullmatch(text) else None
+
+
+def whole(value: Any) -> int | None:
+    """``value`` if it is a whole number, of Python, NumPy or any other library; None for all else, and for truth values."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def shown(value: object) -> str:
+    """``value`` for a message, as Python writes it, a fraction as people do, cut short."""
+    try:
+        return printable(str(value) if isinstance(value, Fraction) else repr(value), 60)
+    except ValueError:
+        return "a number of thousands of digits"
