@@ -1,16 +1,18 @@
 """Numbers for people: exact with thousands, short with a prefix; decimal (MB) and binary (MiB) units never confused.
 
 Counts and bytes are done on ints, so a rounded number is the exact one rounded, whatever its size; times are rounded down,
-energies and ratios to the nearest.
+energies and ratios to the nearest.  What is infinite or no number is ``?``, as whatever is unknown.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isfinite
 from typing import Final
 
 __all__ = ["binary_bytes", "decimal_bytes", "exact", "in_full", "joules", "seconds", "short", "significant", "stated"]
 
+_UNKNOWN: Final = "?"
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
 _SECONDS: Final = ("s", "ms", "µs", "ns", "ps")
@@ -61,9 +63,13 @@ def binary_bytes(value: int) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time, not negative, with four significant digits, rounded down so that a floor stays one: ``483.9 ms``."""
+    """A time with four significant digits, rounded towards zero so that a floor stays one: ``483.9 ms``."""
     if not value:
         return "0 s"
+    if not isfinite(value):
+        return _UNKNOWN
+    if value < 0:
+        return f"-{seconds(-value)}"
     mantissa, _, power = f"{value:.15e}".partition("e")
     digits, exponent = mantissa.replace(".", "")[:4], int(power)
     step = max(0, -(exponent // 3))
@@ -76,9 +82,13 @@ def seconds(value: float) -> str:
 
 
 def joules(value: float) -> str:
-    """An energy, not negative, with five significant digits: ``39.608 mJ``."""
+    """An energy with five significant digits: ``39.608 mJ``."""
     if not value:
         return "0 J"
+    if not isfinite(value):
+        return _UNKNOWN
+    if value < 0:
+        return f"-{joules(-value)}"
     mantissa, _, power = f"{value:.4e}".partition("e")
     digits, exponent = mantissa.replace(".", ""), int(power)
     step = max(0, -(exponent // 3))
@@ -91,9 +101,13 @@ def joules(value: float) -> str:
 
 
 def significant(value: float) -> str:
-    """A ratio or a rate, not negative, with four significant digits: ``5.926``, ``13,460``, ``0.01230``."""
+    """A ratio or a rate with four significant digits: ``5.926``, ``13,460``, ``0.01230``."""
     if not value:
         return "0"
+    if not isfinite(value):
+        return _UNKNOWN
+    if value < 0:
+        return f"-{significant(-value)}"
     mantissa, _, power = f"{value:.3e}".partition("e")
     exponent = int(power)
     if not -4 <= exponent < 15:

@@ -149,3 +149,44 @@ def test_the_energy_command_says_where_it_cannot_write(tmp_path: Path, capsys: p
     assert main(["energy", "45nm", "--json", str(tmp_path / "nowhere" / "table.json")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "table.json" in line
+
+
+@pytest.mark.parametrize("dimensions", [1, 8, 19, 20, 21, 22, 40])
+def test_a_network_beyond_all_sense_is_shown(
+    dimensions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In every format, on a device on which everything takes longest and costs most."""
+    monkeypatch.chdir(tmp_path)
+    shape = [2**48] * dimensions + [64]
+    network = f'name = "huge"\nsource = "none"\ninputs = [{{ name = "x", shape = {shape} }}]\n'
+    network += "".join(f'[[layers]]\nname = "{name}"\nop = "linear"\nout = 64\nbias = false\n' for name in "ab")
+    Path("huge.toml").write_text(network)
+    figure, most = '{ value = 1, source = "x" }', '{ value = 1e24, source = "x" }'
+    device = f"""
+name = "slow"
+title = "slow"
+class = "x"
+core = "x"
+peaks = [{{ unit = "x", precision = "float32", ops_per_s = {figure} }}]
+memories = [{{ name = "m", holds = ["weights", "activations"], bytes = {most}, bandwidth_bytes_per_s = {figure} }}]
+[energy]
+process = "x"
+accesses = [{{ level = "m", energy_pj_per_32_bit = {most} }}]
+operations = [
+  {{ operation = "add", precision = "float32", energy_pj = {most} }},
+  {{ operation = "multiply", precision = "float32", energy_pj = {most} }},
+]
+"""
+    Path("slow.toml").write_text(device)
+    asked = ["--on", "slow.toml", "--on", "toy", "--fps", "1e9", "--energy", "45nm", "--battery", "1Ah@1mV"]
+    for output in ([], ["--json"], ["--csv"], ["--markdown"]):
+        assert main(["weigh", "huge.toml", *asked, *output]) == 0
+        captured = capsys.readouterr()
+        assert not re.search(r"\b(inf|nan)\b", captured.out, re.IGNORECASE)
+    assert main(["weigh", "huge.toml", *asked, "--json"]) == 0
+    (slow, _) = json.loads(capsys.readouterr().out)["on"]
+    for unknown, reason in (
+        (slow["latency"]["floor_s"], "no latency, as the time"),
+        (slow["energy"]["total_j"], "an energy"),
+    ):
+        assert (unknown is None) == any(reason in note and "beyond what a number" in note for note in slow["notes"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weighbridge.errors import BadSpec
-from weighbridge.estimates import battery_named
+from weighbridge.estimates import Battery, battery_named, charge
 
 
 @given(
@@ -35,3 +36,15 @@ def test_what_is_no_battery(text: str) -> None:
     with pytest.raises(BadSpec, match="is no battery") as caught:
         battery_named(text)
     assert caught.value.where == "battery"
+
+
+@given(energy=st.floats(0, allow_infinity=True), capacity=st.integers(1, 10**15), milli_volt=st.integers(1, 10**9))
+def test_a_charge_is_finite_or_unknown(energy: float, capacity: int, milli_volt: int) -> None:
+    found = charge(energy, Battery(Fraction(capacity), Fraction(milli_volt, 1000)))
+    largest = Fraction(energy) / Fraction(milli_volt, 1000) if math.isfinite(energy) else None
+    if not energy or largest is None or largest > 10**308:
+        assert found is None or math.isfinite(found.charge_c)
+    else:
+        assert found is not None
+        assert found.charge_c == pytest.approx(float(largest))
+        assert found.inferences >= 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -60,6 +62,25 @@ def test_what_is_unknown_stays_unknown_and_what_is_a_lower_bound_is_marked() -> 
     assert (found.levels[0].activations_j, found.levels[0].moved_j, found.exact) == (None, None, False)
     assert not bill(NEEDS._replace(ops_exact=False), TABLE).exact
     assert bill(NEEDS._replace(macs_by_precision=((("int8"), 10**400),)), TABLE).arithmetic_j is None
+
+
+@pytest.mark.parametrize("power", range(290, 330))
+def test_an_energy_beyond_what_a_float_can_hold_is_unknown_with_a_note(power: int) -> None:
+    """At each size either every energy is a finite number, or one is unknown and the notes say why."""
+    needs = NEEDS._replace(macs_by_precision=(("int8", 10**power),), weight_bytes=10**power, value_bytes=10**power)
+    battery = battery_named("1Ah@1mV")
+    found = bill(needs, dataclasses.replace(TABLE, accesses=(AccessEnergy("RAM", pj(4e3)),)), None, battery)
+    chip = dataclasses.replace(device(memory("RAM", "weights activations", 1000), int8=1000), energy=TABLE)
+    own = device_energy(needs, chip, None, battery)
+    assert own is not None
+    assert own.charge is None or own.total_j is not None
+    for energies, notes in (
+        ([*found[4:7], *found.levels[0][1:5]], found.notes),
+        ([*own.by.values(), own.total_j], own.notes),
+    ):
+        assert all(math.isfinite(energy) for energy in energies if energy is not None)
+        assert (None in energies) == any("beyond what a number can hold" in note for note in notes)
+    assert (found.levels[0].total_j is None) == (Fraction(2004, 10**12) * 10**power > sys.float_info.max)
 
 
 def test_a_device_fetches_from_where_things_lie() -> None:

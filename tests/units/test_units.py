@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, seconds, short, stated
+from weighbridge.report.page import percent
+from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, joules, seconds, short, significant, stated
 
 SIZES = st.integers(0, 10**30) | st.integers(0, 90).map(lambda n: 2**n) | st.integers(0, 27).map(lambda n: 10**n - 1)
 
@@ -128,3 +130,27 @@ def test_a_sum_of_decimals_in_full_has_lost_nothing(parts: tuple[Fraction, Fract
 )
 def test_numbers_in_full(value: float, text: str) -> None:
     assert in_full(stated(value)) == text
+
+
+SIZES_OF = {prefix: Fraction(1, 1000**power) for power, prefix in enumerate("mµnpf", 1)}
+
+
+@pytest.mark.parametrize(
+    ("show", "closeness"),
+    [(seconds, Fraction(1, 999)), (joules, Fraction(1, 19_999)), (significant, Fraction(1, 1999))],
+)
+@given(value=st.floats())
+def test_every_float_can_be_shown(show, closeness: Fraction, value: float) -> None:
+    shown = show(value)
+    if not math.isfinite(value):
+        assert shown == "?"
+        return
+    number, _, unit = shown.partition(" ")
+    size = SIZES_OF.get(unit[:1] if len(unit) > 1 else "", 1)
+    error = abs(Fraction(number.replace(",", "")) * size - Fraction(value))
+    assert error <= abs(Fraction(value)) * closeness
+
+
+@given(st.floats())
+def test_every_share_can_be_shown(value: float) -> None:
+    assert (percent(value) == "?") == (not math.isfinite(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from typing import Final, NamedTuple
@@ -51,11 +52,13 @@ def battery_named(text: str) -> Battery:
 
 
 def charge(energy_j: float | None, battery: Battery | None) -> Charge | None:
-    """The charge that ``energy_j`` joules take from ``battery``; None without one of them."""
-    if not energy_j or battery is None:
+    """The charge that ``energy_j`` joules take from ``battery``; None without one of them, and where no float holds it."""
+    if not energy_j or battery is None or not math.isfinite(energy_j):
         return None
     coulombs = Fraction(energy_j) / battery.voltage_v
     milliampere_hours = coulombs * 1000 / _SECONDS_AN_HOUR
-    return Charge(
-        float(coulombs), float(milliampere_hours), int(battery.capacity_mah / milliampere_hours * (1 + _ROUNDING))
-    )
+    inferences = int(battery.capacity_mah / milliampere_hours * (1 + _ROUNDING))
+    try:
+        return Charge(float(coulombs), float(milliampere_hours), inferences)
+    except OverflowError:
+        return None

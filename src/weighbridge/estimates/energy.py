@@ -6,17 +6,20 @@ activation (the inputs and each node's outputs) fetched once.  Biases, normalisa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from weighbridge.devices.device import ACTIVATIONS, ADD, MULTIPLY, WEIGHTS, Device, EnergyTable, Picojoules
 from weighbridge.estimates.charge import Battery, Charge, charge
 from weighbridge.estimates.demand import Demand
+from weighbridge.units import stated
 
 __all__ = ["Arithmetic", "Bill", "DeviceEnergy", "LevelEnergy", "arithmetic", "bill", "device_energy"]
 
 _ARITHMETIC: Final = "arithmetic"
 _NO_CHARGE: Final = "no charge, as the energy is not known in full"
+_TOO_LARGE: Final = "an energy is not known, as it is beyond what a number can hold"
 _LEFT_OUT: Final = (
     "counted are MACs, and weights and activations each fetched once in full words; "
     "biases, normalisation and other work are not"
@@ -24,7 +27,10 @@ _LEFT_OUT: Final = (
 
 
 class Arithmetic(NamedTuple):
-    """The energy of the MACs in joules; None, and a note, where the table has no entry at a precision they need."""
+    """The energy of the MACs in joules; None, and a note, where the table has no entry at a precision they need.
+
+    Infinite is what no float can hold; a ``Bill`` and a ``DeviceEnergy`` do not know it.
+    """
 
     multiply_j: float | None
     add_j: float | None
@@ -105,24 +111,29 @@ def bill(
     """The energy of one run by ``table``; without an entry at its precision there is none of the arithmetic."""
     sums = arithmetic(demand, table, precision)
     levels = []
+    found = [*sums[:3]]
     for access in table.accesses:
         each = access.energy_pj_per_32_bit
         weights, values = _fetched(demand.weight_bytes, each), _fetched(demand.value_bytes, each)
         moved = _plus(weights, values)
         total = _plus(sums.total_j, moved)
-        levels.append(LevelEnergy(access.level, weights, values, moved, total, charge(total, battery)))
+        found += (weights, values, moved, total)
+        level = LevelEnergy(
+            access.level, _held(weights), _held(values), _held(moved), _held(total), charge(total, battery)
+        )
+        levels.append(level)
     return Bill(
         table=table.name,
         title=table.title,
         process=table.process,
         precision=precision or demand.precision,
-        multiply_j=sums.multiply_j,
-        add_j=sums.add_j,
-        arithmetic_j=sums.total_j,
+        multiply_j=_held(sums.multiply_j),
+        add_j=_held(sums.add_j),
+        arithmetic_j=_held(sums.total_j),
         levels=tuple(levels),
         exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
         verified=all(figure.verified for figure in table.figures),
-        notes=(*sums.notes, *_unknown_sizes(demand), *_uncharged(levels, battery), _LEFT_OUT),
+        notes=(*sums.notes, *_unknown_sizes(demand), *_too_large(found), *_uncharged(levels, battery), _LEFT_OUT),
         batch=batch,
     )
 
@@ -153,13 +164,19 @@ def device_energy(
     total: float | None = 0.0
     for part in by.values():
         total = _plus(total, part)
+    charged = charge(total, battery)
     return DeviceEnergy(
-        total_j=total,
-        by=by,
+        total_j=_held(total),
+        by={name: _held(part) for name, part in by.items()},
         exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
         verified=all(figure.verified for figure in table.figures),
-        charge=charge(total, battery),
-        notes=(*notes, *([_NO_CHARGE] if battery and not total else []), _LEFT_OUT),
+        charge=charged,
+        notes=(
+            *notes,
+            *_too_large((*by.values(), total)),
+            *([_NO_CHARGE] if battery and not charged else []),
+            _LEFT_OUT,
+        ),
     )
 
 
@@ -171,6 +188,15 @@ def _key(memory: str) -> str:
 def _unknown_sizes(demand: Demand) -> list[str]:
     sizes = {WEIGHTS: demand.weight_bytes, ACTIVATIONS: demand.value_bytes}
     return [f"no energy of fetching the {what}: a size is unknown" for what, size in sizes.items() if size is None]
+
+
+def _held(value: float | None) -> float | None:
+    """None where ``value`` is beyond what a float can hold."""
+    return None if value == math.inf else value
+
+
+def _too_large(values: Iterable[float | None]) -> list[str]:
+    return [_TOO_LARGE] if math.inf in values else []
 
 
 def _plus(one: float | None, other: float | None) -> float | None:
@@ -189,6 +215,6 @@ def _joules(count: int, each: Picojoules | None, parts: int = 1) -> float | None
     if each is None:
         return None
     try:
-        return count * each.value / (parts * 1e12)
+        return float(count * stated(each.value) / (parts * 10**12))
     except OverflowError:
-        return None
+        return math.inf

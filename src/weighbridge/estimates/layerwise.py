@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -12,6 +13,7 @@ from weighbridge.estimates.roofline import bound_of, memory_time, quotient, rati
 __all__ = ["Layerwise", "NodeTime", "layerwise", "node_times"]
 
 
+_TOO_LONG: Final = "no layerwise time, as it is beyond what a number can hold"
 _NO_TIME: Final = "no layerwise time, as nothing that is counted takes a time that is known"
 
 
@@ -84,4 +86,6 @@ def layerwise(demand: Demand, times: Sequence[NodeTime], precision: str | None =
     known = [time.time_s for time in times if time.time_s is not None]
     exact = all(time.exact for time in times)
     summed = sum(known)
+    if math.isinf(summed):
+        return Layerwise(None, False, (_TOO_LONG,))
     return Layerwise(summed or None, exact and bool(summed), () if summed or not times else (_NO_TIME,))

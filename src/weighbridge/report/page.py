@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import NamedTuple
 
 from weighbridge.report.grid import Grid
@@ -36,7 +37,9 @@ class Quantity(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """``14.6%``; ``<0.1%`` for less than can be shown; whole per cents above 1,000."""
+    """``14.6%``; ``<0.1%`` for less than can be shown; whole per cents above 1,000; ``?`` for what is infinite or no number."""
+    if not isfinite(share):
+        return "?"
     if 0 < share < 0.0005:
         return "<0.1%"
     return f"{share:.1%}" if share < 10 else f"{share:,.0%}"
