@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weighbridge.calculators.by_name import KINDS, Kind, named
+    from weighbridge.calculators.by_name import KINDS, LayerKind, named
     from weighbridge.calculators.designs import Batching, Design, DesignFacts, batching
     from weighbridge.calculators.kinds import Conv, Depthwise, LayerSpec, Linear, Matmul, Operation, Transposed
     from weighbridge.calculators.presets import preset
@@ -29,8 +29,8 @@ __all__ = [
     "Design",
     "DesignFacts",
     "Gemm",
-    "Kind",
     "Layer",
+    "LayerKind",
     "LayerSpec",
     "LayerTime",
     "Linear",
@@ -52,7 +52,7 @@ _HOMES = {
     **dict.fromkeys(("Batching", "Design", "DesignFacts", "batching"), "designs"),
     **dict.fromkeys(("Conv", "Depthwise", "LayerSpec", "Linear", "Matmul", "Operation", "Transposed"), "kinds"),
     **dict.fromkeys(("Gemm", "Layer", "LayerTime", "given_device", "layer"), "readouts"),
-    **dict.fromkeys(("KINDS", "Kind", "named"), "by_name"),
+    **dict.fromkeys(("KINDS", "LayerKind", "named"), "by_name"),
     "preset": "presets",
     **dict.fromkeys(("Separable", "separable"), "separation"),
     **dict.fromkeys(("SYMBOLS", "Symbol"), "symbols"),

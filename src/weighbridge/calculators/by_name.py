@@ -16,13 +16,13 @@ from .presets import is_preset, preset
 from .readouts import layer
 from .symbols import SYMBOLS, checked
 
-__all__ = ["KINDS", "Kind", "named"]
+__all__ = ["KINDS", "LayerKind", "named"]
 
 _BITS: Final = ("weight_bits", "activation_bits")
 _SHOWN: Final = 8
 
 
-class Kind(NamedTuple):
+class LayerKind(NamedTuple):
     """A kind of layer: what it is, the record of its symbols, and symbols that it needs though the record does not."""
 
     meaning: str
@@ -41,14 +41,14 @@ class Kind(NamedTuple):
         return (*required, *self.also_needs)
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, LayerKind]] = MappingProxyType(
     {
-        "linear": Kind("n vectors of c_i values through c_o neurons", Linear),
-        "conv": Kind("a convolution of two dimensions", Conv),
-        "grouped": Kind("a convolution in g groups", Conv, ("g",)),
-        "depthwise": Kind("a convolution with a group for every channel", Depthwise),
-        "transposed": Kind("a transposed convolution of two dimensions", Transposed),
-        "matmul": Kind("an m x k by a k x n matrix, both activations", Matmul),
+        "linear": LayerKind("n vectors of c_i values through c_o neurons", Linear),
+        "conv": LayerKind("a convolution of two dimensions", Conv),
+        "grouped": LayerKind("a convolution in g groups", Conv, ("g",)),
+        "depthwise": LayerKind("a convolution with a group for every channel", Depthwise),
+        "transposed": LayerKind("a transposed convolution of two dimensions", Transposed),
+        "matmul": LayerKind("an m x k by a k x n matrix, both activations", Matmul),
     }
 )
 """Every kind of layer that symbols describe, by name."""

@@ -13,7 +13,8 @@ from weighbridge.written import DECIMAL
 __all__ = ["latency", "rate", "sizes"]
 
 _NUMBER: Final = re.compile(rf"({DECIMAL})\s*([^0-9\s.]\S*|)")
-_SIZE: Final = re.compile(r"[+-]?[0-9]{1,18}")
+_SIZE: Final = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS: Final = 30
 _DECIMAL: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _UNITS: Final[Mapping[str, Mapping[str, Fraction]]] = {
@@ -35,6 +36,8 @@ def sizes(name: str, text: str) -> int | tuple[int, ...]:
     parts = text.strip().lower().split("x")
     if not all(_SIZE.fullmatch(part) for part in parts):
         raise BadSpec(f"must be a whole number, not {text!r}", where=name)
+    if any(len(part) > _MOST_DIGITS for part in parts):
+        raise BadSpec(f"must be a whole number of at most {_MOST_DIGITS} digits", where=name)
     numbers = tuple(int(part) for part in parts)
     return numbers[0] if len(numbers) == 1 else numbers
 
