@@ -108,6 +108,22 @@ def test_weights_of_few_bits_take_the_bytes_of_the_file() -> None:
     assert facts.parameter_bytes == E * 2 * D * H + E * H * D // 2
 
 
+def test_of_the_experts_no_more_are_read_than_the_positions_choose() -> None:
+    def read(positions: int, chosen: int) -> list[int | None]:
+        operands = f(positions, H), f(positions, 8), f(8, D, H), f(8, D), f(8, H, D), f(8, H)
+        nodes = weigh(
+            load(model_of(call("MoE", *operands, k=chosen, activation_type="relu", stored=[2, 3, 4, 5])))
+        ).nodes
+        return [node.read_bytes for node in nodes if node.operator == "grouped_matmul"]
+
+    for positions, chosen, met in ((1, 1, 1), (1, 2, 2), (3, 2, 6), (6, 2, 8)):
+        rows = positions * chosen
+        expected = [met * (H * D + D) + rows * H, met * (H * D + H) + rows * D]
+        # Eight numbers say where the rows of each expert end.
+        ends = 8 * 8
+        assert read(positions, chosen) == [4 * one + ends for one in expected]
+
+
 def test_all_experts_are_as_many_layers_over_all_positions() -> None:
     """Where every expert is chosen, the mixture is a sum of ordinary layers, weighted by a softmax."""
     whole = call("MoE", X, ROUTER, FC1, B1, FC2, B2, k=E, activation_type="relu", stored=[2, 3, 4, 5])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.operators.execution import Tally, call, everywhere, integers, loops_of, macs_of, shape_of, typed, work_of
 from weighbridge.errors import GraphError
+from weighbridge.operators.table import OPERATORS
 
 SIZES = st.integers(1, 4)
 
@@ -185,6 +186,22 @@ def test_a_product_in_groups_counts_what_its_execution_does(lengths, a, b, runs)
     assert shape_of(found) == expected
     assert macs_of("grouped_matmul", found) == tally.macs
     assert work_of("grouped_matmul", found).add == places
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "bias", "read"),
+    [
+        ((1, 5), (8, 5, 7), (8, 7), 5 + 35 + 7),  # one row meets one matrix of eight, and adds its bias
+        ((3, 5), (8, 5, 7), (8, 7), 15 + 3 * 35 + 3 * 7),
+        ((20, 5), (8, 5, 7), (8, 7), 100 + 8 * 35 + 8 * 7),
+        ((0, 5), (8, 5, 7), (8, 7), 0),
+        ((8, 3, 5), (5, 2), (8, 2), 2 * 15 + 10 + 2 * 2),  # two columns meet two matrices
+        ((3, 5), (5, 2), (8, 2), 15 + 10 + 8 * 2),  # runs on the inner axis: all of both
+    ],
+)
+def test_of_the_matrices_of_groups_no_more_are_read_than_rows_can_meet(x, w, bias, read):
+    found = call("grouped_matmul", {}, x=x, w=w, ends=typed((8,), "int32"), b=bias)
+    assert OPERATORS["grouped_matmul"].traffic(found).read_bytes == 4 * (read + 8)
 
 
 def test_factors_of_a_product_cost_a_multiplication_each():

@@ -10,7 +10,7 @@ from weighbridge.graph import Shape, TensorType
 
 from .arithmetic import real_parts
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, result_dtype
-from .record import Call, Kind, Loops, Op, Work
+from .record import Call, Kind, Loops, Op, Traffic, Work, known_total
 from .rules import dtype_of, number
 from .shapes import broadcast
 
@@ -150,6 +150,21 @@ def _grouped_loops(call: Call) -> tuple[Loops, ...]:
     return (Loops(product.m, product.n, product.k, _parts(call)),)
 
 
+def _grouped_traffic(call: Call) -> Traffic:
+    """Of the matrices of the groups, and of their biases, no more are read than there are rows (columns) to meet them."""
+    product = _grouped(call)
+    groups = product.groups
+    by_rows, by_columns = len(call.w.shape) == 3, len(call.x.shape) == 3
+    met = min(groups, product.n if by_rows else product.m if by_columns else groups)
+    stacked = {"x": by_columns, "w": by_rows, "b": True}
+    reads = [
+        one.dtype.bytes_of(one.elements // groups * met if groups and stacked.get(name) else one.elements)
+        for name, types in call.operands.items()
+        for one in types
+    ]
+    return Traffic(known_total(reads), known_total(output.bytes for output in call.outputs))
+
+
 def _bias_work(call: Call) -> Work:
     """One addition an output value where there is a bias."""
     return Work(add=call.outputs[0].elements * real_parts(call.outputs[0]) if call.has("b") else 0)
@@ -220,6 +235,7 @@ LINEAR_OPERATORS: Final = (
         _infer_grouped,
         _bias_work,
         loops=_grouped_loops,
+        traffic=_grouped_traffic,
         attributes={"output_dtype": ""},
         summary="runs of rows (of columns, of the inner axis) that end at ``ends``, each by a matrix of its own",
     ),
