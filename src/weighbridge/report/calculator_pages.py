@@ -9,10 +9,11 @@ from weighbridge.calculators import Batching, Gemm, Layer, LayerTime, Separable
 from weighbridge.errors import printable
 from weighbridge.operators.record import known_total
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
+from weighbridge.report.headlines import NOT_VERIFIED, bytes_headline, count_headline, learned_parts, rate_sentence
 from weighbridge.report.page import Headline, Quantity
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look, headline_lines
-from weighbridge.units import binary_bytes, decimal_bytes, exact, seconds, short, significant
+from weighbridge.units import binary_bytes, exact, seconds, significant
 
 __all__ = ["batching_lines", "layer_lines", "separable_lines"]
 
@@ -61,48 +62,38 @@ def _value(name: str, value: bool | int | tuple[int, ...]) -> str:
 
 
 def _headlines(layer: Layer) -> Iterator[Headline]:
-    named = ((layer.weights, "weights"), (layer.biases, "biases"), (layer.other_parameters, "others"))
-    parts = [f"{exact(number)} {what}" for number, what in named if number]
-    yield _count("parameters", layer.parameters, ", ".join(parts) or "nothing is learned")
+    parts = learned_parts(layer.weights, layer.biases, layer.other_parameters)
+    yield count_headline("parameters", layer.parameters, ", ".join(parts) or "nothing is learned")
     if layer.parameters:
         at = f" at {layer.weight_dtype}" if layer.weight_dtype else ""
         bits = _exactly(layer.parameter_bits)
-        yield _bytes("model size", layer.parameter_bytes, f"{bits} bits{at}{' (weights)' if layer.biases else ''}")
+        yield bytes_headline(
+            "model size", layer.parameter_bytes, f"{bits} bits{at}{' (weights)' if layer.biases else ''}"
+        )
     yield _values("input", layer.input_values, layer.input_bytes, " and ".join(map(_shape, layer.input_shapes)))
     yield _values("output", layer.output_values, layer.output_bytes, _shape(layer.output_shape))
     yield _values("input + output", layer.activation_values, layer.activation_bytes, layer.activation_dtype)
     padded = ", padded taps included" if "padding" in layer.symbols else ""
-    yield _count("MACs", layer.macs, f"multiply-accumulates{padded}")
-    yield _count("FLOPs = OPs", layer.flops, f"2 x MACs exactly{_others(layer)}")
+    yield count_headline("MACs", layer.macs, f"multiply-accumulates{padded}")
+    yield count_headline("FLOPs = OPs", layer.flops, f"2 x MACs exactly{_others(layer)}")
     if layer.uses_per_weight is not None:
         yield _figure("uses per weight", _exactly(layer.uses_per_weight), "MACs / weights")
     for product in layer.gemm:
         yield _figure("matrix products", exact(product.products), _product(product))
-    yield _bytes("bytes moved", layer.moved_bytes, "every tensor read or written once")
+    yield bytes_headline("bytes moved", layer.moved_bytes, "every tensor read or written once")
     if layer.intensity_ops_per_byte is not None:
         yield _figure("intensity", significant(layer.intensity_ops_per_byte), "operations a byte moved")
-
-
-def _count(label: str, value: int, convention: str) -> Headline:
-    return Headline(label, Quantity(exact(value), short(value)), convention)
 
 
 def _figure(label: str, text: str, convention: str) -> Headline:
     return Headline(label, Quantity(text, text), convention)
 
 
-def _bytes(label: str, value: int | None, convention: str) -> Headline:
-    if value is None:
-        return Headline(label, Quantity("unknown", "unknown"), convention, is_exact=False)
-    binary = f"= {binary_bytes(value)}; " if value >= 1000 else ""
-    return Headline(label, Quantity(f"{exact(value)} B", decimal_bytes(value)), f"{binary}{convention}")
-
-
 def _values(label: str, values: int, size: int | None, what: str) -> Headline:
     if size is None:
-        return _count(label, values, f"{what}; of unknown size")
+        return count_headline(label, values, f"{what}; of unknown size")
     shorter = f" = {binary_bytes(size)}" if size >= 1000 else ""
-    return _count(label, values, f"{what}; {exact(size)} B{shorter}")
+    return count_headline(label, values, f"{what}; {exact(size)} B{shorter}")
 
 
 def _shape(shape: Sequence[int]) -> str:
@@ -146,7 +137,7 @@ def _on_one(time: LayerTime, intensity: float | None, look: Look) -> Iterator[Li
     bound = f", bound by {time.bound}" if time.bound else ""
     yield from wrap(f"{printable(time.device)}: {_seconds(time.time_s)}{bound}", look.measure, Style.STRONG, hanging=2)
     if time.compute_s and time.peak_ops_per_s is not None:
-        rate = f"2 x MACs at {short(time.peak_ops_per_s)}OPS ({printable(time.unit or '')})"
+        rate = rate_sentence(time.peak_ops_per_s, time.unit)
         yield from wrap(f"compute {seconds(time.compute_s)}: {rate}", look.measure, Style.PLAIN, indent=2, hanging=2)
     if time.memory_s:
         yield from wrap(f"memory {seconds(time.memory_s)}: the bytes moved", look.measure, Style.PLAIN, indent=2)
@@ -183,7 +174,7 @@ def _on_several(times: Sequence[tuple[str, LayerTime]], what: str) -> Grid:
     precisions = dict.fromkeys(time.precision or "unknown precision" for _, time in times)
     notes = [f"{_NOT_MEASURED}; ? is unknown, and the JSON says why"]
     if not all(time.verified for _, time in times):
-        notes.append("~ rests on a figure that is not verified; `weighbridge devices show NAME` says which")
+        notes.append(NOT_VERIFIED)
     return Grid(f"time at {', '.join(precisions)}", columns, tuple(rows), tuple(notes))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow
-from weighbridge.report.headlines import lower_bound
+from weighbridge.report.headlines import NOT_VERIFIED, lower_bound
 from weighbridge.report.page import percent
 from weighbridge.report.record import OnDevice, Report
 from weighbridge.units import exact, joules, seconds, significant
@@ -56,7 +56,7 @@ def devices(report: Report) -> Grid | None:
     )
     notes = ["weights, activations: of the memory that holds them; a memory that holds both is counted for both"]
     if any(not one.latency.verified and one.latency.floor_s for one in report.on):
-        notes.append("~ rests on a figure that is not verified; `weighbridge devices show NAME` says which")
+        notes.append(NOT_VERIFIED)
     title = f"one network, {len(report.on)} devices"
     return Grid(title, columns, tuple(_device_row(one) for one in report.on), tuple(notes))
 

@@ -11,7 +11,19 @@ from weighbridge.report.page import Headline, Quantity
 from weighbridge.report.record import Report
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
 
-__all__ = ["headlines", "lower_bound", "missing"]
+__all__ = [
+    "NOT_VERIFIED",
+    "bytes_headline",
+    "count_headline",
+    "headlines",
+    "learned_parts",
+    "lower_bound",
+    "missing",
+    "rate_sentence",
+]
+
+NOT_VERIFIED = "~ rests on a figure that is not verified; `weighbridge devices show NAME` says which"
+"""The note of a table in which ~ stands before a time."""
 
 _STORED = "everything a device has to store: parameters, buffers and constants"
 _NO_VALUES = ("textbook", "toml", "graph")
@@ -48,12 +60,14 @@ def headlines(report: Report) -> tuple[Headline, ...]:
     )
 
 
-def _count(label: str, value: int, convention: str, is_exact: bool = True) -> Headline:
+def count_headline(label: str, value: int, convention: str, is_exact: bool = True) -> Headline:
+    """A number of things, in full and short."""
     full, brief = lower_bound(exact(value), is_exact), lower_bound(short(value), is_exact)
     return Headline(label, Quantity(full, brief), convention, is_exact)
 
 
-def _bytes(label: str, value: int | None, convention: str, is_exact: bool = True) -> Headline:
+def bytes_headline(label: str, value: int | None, convention: str, is_exact: bool = True) -> Headline:
+    """A size in bytes, in powers of 1000 and, from 1,000 on, of 1024; ``unknown`` for None."""
     if value is None:
         return Headline(label, Quantity("unknown", "unknown"), convention, is_exact=False)
     full, brief = (lower_bound(text, is_exact) for text in (f"{exact(value)} B", decimal_bytes(value)))
@@ -61,14 +75,24 @@ def _bytes(label: str, value: int | None, convention: str, is_exact: bool = True
     return Headline(label, Quantity(full, brief), f"{binary}{convention}", is_exact)
 
 
+def learned_parts(weights: int, biases: int, others: int) -> list[str]:
+    """``15 weights``, ``3 biases``: those of which there are any."""
+    named = ((weights, "weights"), (biases, "biases"), (others, "others"))
+    return [f"{exact(number)} {name}" for number, name in named if number]
+
+
+def rate_sentence(ops_per_s: int, unit: str | None) -> str:
+    """``2 x MACs at 432.0 MOPS (cpu)``: what a time of computing is made of."""
+    return f"2 x MACs at {short(ops_per_s)}OPS ({printable(unit or '')})"
+
+
 def _sizes(report: Report) -> Iterator[Headline]:
     facts = report.facts
-    named = ((facts.weights, "weights"), (facts.biases, "biases"), (facts.other_parameters, "others"))
-    parts = [f"{exact(number)} {name}" for number, name in named if number]
+    parts = learned_parts(facts.weights, facts.biases, facts.other_parameters)
     of = f": {', '.join(parts)}" if len(parts) > 1 else f", all of them {parts[0].split()[1]}" if parts else ""
-    yield _count("parameters", facts.parameters, f"learned elements, each storage once{of}", facts.exact)
+    yield count_headline("parameters", facts.parameters, f"learned elements, each storage once{of}", facts.exact)
     if facts.deployed_parameters != facts.parameters:
-        yield _count(
+        yield count_headline(
             "deployed params", facts.deployed_parameters, "parameters left after folding, batch norm first", facts.exact
         )
     weights = (
@@ -77,10 +101,12 @@ def _sizes(report: Report) -> Iterator[Headline]:
         else f"; the weights alone {exact(facts.weight_bytes)} B"
     )
     constants = f"; buffers and constants {exact(facts.constant_bytes)} B more" if facts.constant_bytes else ""
-    yield _bytes("model size", facts.parameter_bytes, f"parameters {_widths(report)}{weights}{constants}", facts.exact)
+    yield bytes_headline(
+        "model size", facts.parameter_bytes, f"parameters {_widths(report)}{weights}{constants}", facts.exact
+    )
     if facts.deployed_bytes not in (None, facts.parameter_bytes):
         label = "deployed size" if report.network.graph == "deployed" else "stored size"
-        yield _bytes(label, facts.deployed_bytes, _STORED, facts.exact)
+        yield bytes_headline(label, facts.deployed_bytes, _STORED, facts.exact)
 
 
 def _widths(report: Report) -> str:
@@ -94,14 +120,14 @@ def _widths(report: Report) -> str:
 def _computation(report: Report) -> Iterator[Headline]:
     facts = report.facts
     without = f"{missing(facts)}; " if facts.uncounted else ""
-    yield _count(
+    yield count_headline(
         "MACs", facts.macs, f"{without}multiply-accumulates of contractions, padded taps included", facts.exact
     )
     others = sum(facts.work) - facts.work.macs
     beside = f"; {lower_bound(exact(others), facts.work_exact)} other operations stand beside them" if others else ""
     if not others and not facts.work_exact:
         beside = "; other operations are unknown"
-    yield _count("FLOPs = OPs", facts.flops, f"2 x MACs exactly{beside}", facts.exact)
+    yield count_headline("FLOPs = OPs", facts.flops, f"2 x MACs exactly{beside}", facts.exact)
 
 
 def _activations(facts: NetworkFacts) -> Iterator[Headline]:
@@ -111,7 +137,7 @@ def _activations(facts: NetworkFacts) -> Iterator[Headline]:
         yield Headline("activations", Quantity("unknown", "unknown"), convention, is_exact=False)
         return
     size = "" if total_bytes is None else f"{exact(total_bytes)} B: "
-    yield _count("activations", total, f"{size}{convention}")
+    yield count_headline("activations", total, f"{size}{convention}")
 
 
 def _by_conventions(facts: NetworkFacts) -> Iterator[Headline]:
@@ -123,9 +149,9 @@ def _by_conventions(facts: NetworkFacts) -> Iterator[Headline]:
         sentence = "a convention that this version does not know" if convention is None else convention.sentence
         without = f"{_not_counted(found.uncounted)}; " if found.uncounted else ""
         parameters = f"{exact(found.parameters)} parameters, {_size(found.weight_bytes)}"
-        yield _count(f"MACs, {shown}", found.macs, f"{without}{sentence}", found.exact)
+        yield count_headline(f"MACs, {shown}", found.macs, f"{without}{sentence}", found.exact)
         results = "results of convolutions, linear layers and matrix products, attention scores included"
-        yield _count(f"activations, {shown}", found.activations, f"{results}; {parameters}", found.exact)
+        yield count_headline(f"activations, {shown}", found.activations, f"{results}; {parameters}", found.exact)
 
 
 def _size(size: int | None) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from weighbridge.errors import printable
 from weighbridge.report.costs import batches, charge_sentence, region_percent, slowest_layers, summary
-from weighbridge.report.headlines import lower_bound
+from weighbridge.report.headlines import lower_bound, rate_sentence
 from weighbridge.report.page import Brief, RegionLine, Verdict
 from weighbridge.report.record import OnDevice, Report
-from weighbridge.units import exact, joules, seconds, short, significant
+from weighbridge.units import exact, joules, seconds, significant
 
 if TYPE_CHECKING:
     from weighbridge.estimates import Conditions, Region
@@ -93,7 +93,7 @@ def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
     latency = on.latency
     compute = memory = ""
     if latency.compute_s is not None and latency.peak_ops_per_s:
-        compute = f"2 x MACs at {short(latency.peak_ops_per_s)}OPS ({printable(latency.unit or '')})"
+        compute = rate_sentence(latency.peak_ops_per_s, latency.unit)
     if latency.memory_s is not None:
         memory = "what must be read or written, moved once"
     if latency.floor_s is None:
