@@ -47,4 +47,4 @@ def test_a_charge_is_finite_or_unknown(energy: float, capacity: int, milli_volt:
     else:
         assert found is not None
         assert found.charge_c == pytest.approx(float(largest))
-        assert found.inferences >= 0
+        assert found.runs >= 0

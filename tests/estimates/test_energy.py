@@ -32,7 +32,7 @@ TABLE = EnergyTable(
     name="test",
     title="Test",
 )
-NEEDS = SMALL._replace(macs_by_precision=(("int8", 2000),), value_bytes=400, weight_bytes=500)
+NEEDS = SMALL._replace(macs_by_precision=(("int8", 2000),), value_bytes=400, weight_read_bytes=500)
 
 
 def test_by_hand() -> None:
@@ -67,7 +67,7 @@ def test_what_is_unknown_stays_unknown_and_what_is_a_lower_bound_is_marked() -> 
 @pytest.mark.parametrize("power", range(290, 330))
 def test_an_energy_beyond_what_a_float_can_hold_is_unknown_with_a_note(power: int) -> None:
     """At each size either every energy is a finite number, or one is unknown and the notes say why."""
-    needs = NEEDS._replace(macs_by_precision=(("int8", 10**power),), weight_bytes=10**power, value_bytes=10**power)
+    needs = NEEDS._replace(macs_by_precision=(("int8", 10**power),), weight_read_bytes=10**power, value_bytes=10**power)
     battery = battery_named("1Ah@1mV")
     found = bill(needs, dataclasses.replace(TABLE, accesses=(AccessEnergy("RAM", pj(4e3)),)), None, battery)
     chip = dataclasses.replace(device(memory("RAM", "weights activations", 1000), int8=1000), energy=TABLE)
@@ -110,7 +110,7 @@ def test_charge_is_energy_over_voltage() -> None:
     found = charge(3.6, battery_named("1000mAh@4V"))
     assert found is not None
     assert (found.charge_c, found.charge_mah) == (pytest.approx(0.9), pytest.approx(0.25))
-    assert found.inferences in (3999, 4000)  # 3.6 as a float is a little more than 3.6
+    assert (found.runs, found.inferences) == (4000, None)
     assert battery_named(" 2Ah @ 3700 mV ") == battery_named("2000mAh@3.7V") == (2000, Fraction(37, 10))
 
 
@@ -120,7 +120,10 @@ def test_a_battery_pays_for_the_last_inference_too(inferences: int, nanojoules: 
     capacity = Fraction(inferences * nanojoules, 10**9) / Fraction(36, 10)
     found = charge(nanojoules / 10**9, Battery(capacity, Fraction(1)))
     assert found is not None
-    assert found.inferences == inferences
+    assert (found.runs, found.inferences) == (inferences, None)
+    charged = charge(nanojoules / 10**9, Battery(capacity, Fraction(1)), batch=8)
+    assert charged is not None
+    assert charged.inferences == 8 * inferences
 
 
 def test_a_memory_may_be_called_arithmetic() -> None:

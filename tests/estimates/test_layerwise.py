@@ -30,7 +30,7 @@ def test_a_node_takes_the_longer_of_computing_and_moving() -> None:
     conv, pool = node_times(SMALL._replace(nodes=(CONV, POOL)), chip)
     assert conv == ("conv", 2.0, 0.75, "compute", 2.0, 4000 / 750, True)
     assert pool == ("pool", 0.0, 3.0, "memory", 3.0, 0.0, True)
-    assert layerwise(SMALL._replace(nodes=(CONV, POOL)), (conv, pool)) == (5.0, True, ())
+    assert layerwise(SMALL._replace(nodes=(CONV, POOL)), chip, (conv, pool)) == (5.0, True, ())
 
 
 def test_memories_beside_each_other_work_at_the_same_time() -> None:
@@ -44,20 +44,21 @@ def test_a_node_at_a_precision_without_a_rate_leaves_no_sum_but_a_sentence() -> 
     needs = SMALL._replace(nodes=(CONV, CONV._replace(name="head", precision="float32"), POOL))
     times = node_times(needs, chip)
     assert [time.time_s for time in times] == [2.0, None, 3.0]
-    assert layerwise(needs, times) == (
+    assert layerwise(needs, chip, times) == (
         None,
         False,
         ("no layerwise time, as the peak rate of head at float32 is not known",),
     )
-    assert layerwise(needs, node_times(needs, chip, "int8"), "int8").time_s == 7.0
+    assert layerwise(needs, chip, node_times(needs, chip, "int8"), "int8").time_s == 7.0
 
 
 def test_without_a_bandwidth_what_only_moves_takes_no_time_that_is_known() -> None:
     needs = SMALL._replace(nodes=(CONV, POOL))
-    times = node_times(needs, device(memory("DRAM", BOTH, 1000), int8=2000))
+    chip = device(memory("DRAM", BOTH, 1000), int8=2000)
+    times = node_times(needs, chip)
     assert [(time.compute_s, time.memory_s, time.bound) for time in times] == [(2.0, None, None), (0.0, None, None)]
     assert [time.time_s for time in times] == [2.0, None]
-    assert layerwise(needs, times).time_s == 2.0
+    assert layerwise(needs, chip, times) == (2.0, False, ())
 
 
 def test_bytes_through_a_memory_without_bandwidth_take_an_unknown_time_not_none() -> None:
@@ -65,10 +66,12 @@ def test_bytes_through_a_memory_without_bandwidth_take_an_unknown_time_not_none(
     chip = device(memory("flash", "weights", 1000, 300), memory("SRAM", "activations", 1000), int8=2000)
     conv, pool = node_times(SMALL._replace(nodes=(CONV, POOL)), chip)
     assert (conv.memory_s, pool.memory_s, pool.time_s) == (2.0, None, None)
-    assert layerwise(SMALL._replace(nodes=(CONV, POOL)), (conv, pool)) == (2.0, True, ())
+    assert layerwise(SMALL._replace(nodes=(CONV, POOL)), chip, (conv, pool)) == (2.0, False, ())
     (unknown,) = node_times(SMALL._replace(nodes=(NodeDemand("odd", 0, None, 0, 0, False),)), chip)
     assert (unknown.compute_s, unknown.memory_s, unknown.time_s) == (None, None, None)
     (view,) = node_times(SMALL._replace(nodes=(NodeDemand("view", 0, None, 0, 0, True),)), chip)
+    assert view.time_s == 0.0
+    (view,) = node_times(SMALL._replace(nodes=(NodeDemand("view", 0, None, 0, 0, True),)), device(int8=1))
     assert view.time_s == 0.0
 
 

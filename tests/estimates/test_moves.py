@@ -104,3 +104,35 @@ def test_on_all_shared_files(shared: Path) -> None:
             raise AssertionError(name) from error
         checked += 1
     assert checked > 130
+
+
+def test_a_lookup_pays_for_the_rows_it_reads_and_not_for_its_table() -> None:
+    builder = Builder("net")
+    table, rows = builder.stored("table", (100_000, 64), FLOAT), builder.input("rows", (3,), INT64)
+    (y,) = builder.add("embedding", [("indices", rows), ("w", table)], name="embed")
+    found = needs(builder.graph([y]))
+    assert (found.weight_bytes, found.weight_read_bytes) == (100_000 * 64 * 4, 3 * 64 * 4)
+    (level,) = (
+        one for one in weighbridge.weigh(builder.graph([y]), energy="45nm").energy.levels if one.level == "DRAM"
+    )
+    assert level.weights_j == pytest.approx(3 * 64 * 640e-12)
+
+
+def test_the_weights_are_those_of_the_deployed_graph() -> None:
+    """Weights in float32 that are quantised in advance are fetched, and stored, in 8 bits: never more than what is stored."""
+    builder = Builder("net")
+    x = builder.input("x", (1, 64), DTYPES["float32"])
+    w = builder.stored("w", (32, 64), DTYPES["float32"])
+    (y,) = builder.add("linear", [("x", x), ("w", w)], name="fc")
+    report = weighbridge.weigh(builder.graph([y]), weight_bits=8, on="toy", energy="45nm")
+    (region,) = report.on[0].fit.regions
+    assert region.weight_ratio == 32 * 64 / region.available_bytes <= region.ratio
+
+
+@given(graph=graphs())
+def test_weights_are_part_of_what_is_stored_and_of_what_is_read(graph: Graph) -> None:
+    for one in (graph, deploy(graph)):
+        found = needs(one)
+        if found.stored_bytes is not None and found.weight_bytes is not None:
+            assert found.weight_bytes <= found.stored_bytes
+        assert found.weight_read_bytes <= found.stored_read_bytes

@@ -27,14 +27,16 @@ class Battery(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """The charge of one inference, energy / voltage, and how many a full battery pays for if it pays for nothing else.
+    """The charge of one run, energy / voltage, and how many runs a full battery pays for if it pays for nothing else.
 
-    ``charge_c`` is in coulombs, ``charge_mah`` the same in milliampere-hours.
+    ``charge_c`` is in coulombs, ``charge_mah`` the same in milliampere-hours; ``inferences`` are the inputs that those runs
+    serve, a batch each, None where the batch is unknown.
     """
 
     charge_c: float
     charge_mah: float
-    inferences: int
+    runs: int
+    inferences: int | None
 
 
 def battery_named(text: str) -> Battery:
@@ -51,14 +53,16 @@ def battery_named(text: str) -> Battery:
     return battery
 
 
-def charge(energy_j: float | None, battery: Battery | None) -> Charge | None:
-    """The charge that ``energy_j`` joules take from ``battery``; None without one of them, and where no float holds it."""
+def charge(energy_j: float | None, battery: Battery | None, batch: int | None = None) -> Charge | None:
+    """The charge that a run of ``energy_j`` joules for ``batch`` inputs takes from ``battery``; None without one of them, and
+    where no float holds it.
+    """
     if not energy_j or battery is None or not math.isfinite(energy_j):
         return None
     coulombs = Fraction(energy_j) / battery.voltage_v
     milliampere_hours = coulombs * 1000 / _SECONDS_AN_HOUR
-    inferences = int(battery.capacity_mah / milliampere_hours * (1 + _ROUNDING))
+    runs = int(battery.capacity_mah / milliampere_hours * (1 + _ROUNDING))
     try:
-        return Charge(float(coulombs), float(milliampere_hours), inferences)
+        return Charge(float(coulombs), float(milliampere_hours), runs, None if batch is None else runs * batch)
     except OverflowError:
         return None

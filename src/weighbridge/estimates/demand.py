@@ -10,9 +10,9 @@ from weighbridge.estimates.moves import Moves, storage_of
 from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
 from weighbridge.graph import UNKNOWN, Graph, Tensor
 from weighbridge.memory.records import MemoryPlan
-from weighbridge.operators.record import Op
+from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.static import runs, static_tensors
+from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
 
 __all__ = ["Demand", "NodeDemand", "demand"]
 
@@ -42,7 +42,8 @@ class Demand(NamedTuple):
     in the same way, ``output_bytes`` what it has to write of its outputs: each storage once, and nothing for a view of an input.
     Where ``moved_exact`` is False these three are lower bounds.  ``ops`` is 2 x MACs, a lower bound unless
     ``ops_exact``.  ``precision`` is the one in which most MACs are computed, None without MACs or where it has no name;
-    ``macs_by_precision`` has them all.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a
+    ``macs_by_precision`` has them all.  ``weight_bytes`` are the weights among what is stored, ``weight_read_bytes`` those among
+    what is read.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a
     size is unknown.  ``nodes`` are the single nodes, in the order in which they run.
     """
 
@@ -60,6 +61,7 @@ class Demand(NamedTuple):
     ops_exact: bool
     precision: str | None
     macs_by_precision: tuple[tuple[str | None, int], ...] = ()
+    weight_read_bytes: int = 0
     value_bytes: int | None = None
     nodes: tuple[NodeDemand, ...] = ()
 
@@ -71,11 +73,11 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
     moved = _moved(deployed, facts, stored, operators, static)
     sizes = [tensor.bytes for tensor in stored.values()]
     known = [size for size in sizes if size is not None]
-    macs = macs_by_precision(deployed, operators, static)
     return Demand(
         stored_bytes=sum(known) if len(known) == len(sizes) else None,
         stored_exact=not _has_unknown(deployed),
-        weight_bytes=facts.weight_bytes,
+        weight_bytes=known_total(stored[weight].bytes for weight in moved.weights if weight in stored),
+        weight_read_bytes=moved.weight_bytes,
         peak_bytes=memory.peak_bytes.get("live"),
         peak_exact=memory.exact,
         peak_node=memory.peak_node.get("live"),
@@ -85,14 +87,17 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         moved_exact=moved.exact,
         ops=facts.ops,
         ops_exact=facts.exact,
-        precision=most_frequent(macs),
-        macs_by_precision=tuple(macs.items()),
+        precision=most_frequent(moved.macs),
+        macs_by_precision=tuple(moved.macs.items()),
         value_bytes=facts.activations.total_bytes,
         nodes=moved.nodes,
     )
 
 
 class _Moved(NamedTuple):
+    macs: dict[str | None, int]
+    weights: frozenset[str]
+    weight_bytes: int
     stored_bytes: int
     input_bytes: int
     output_bytes: int
@@ -112,7 +117,8 @@ def _moved(
     moves = Moves(operators, stored, {key: owner for key, owner in lies_in.items() if owner in inputs})
     running = (node for node in deployed.nodes if runs(node, static))
     nodes, reads, writes = [], dict[str, int](), dict[str, int | None]()
-    exact = True
+    exact, every = True, dict[str | None, int]()
+    weights = _weights(deployed, operators, static)
     for node, counted in zip(running, facts.nodes, strict=True):
         moves.exact = True
         taken = moves.of(deployed, node, static)
@@ -123,18 +129,39 @@ def _moved(
         kept = sum(size for storage, size in taken.items() if storage not in inputs)
         moves.add(reads, taken.items(), deployed)
         macs = macs_by_precision(deployed, operators, static, nodes=(node,))
+        for precision, count in macs.items():
+            every[precision] = every.get(precision, 0) + count
         nodes.append(_node(counted, kept, sum(taken.values()), most_frequent(macs), moves.exact))
         exact = exact and moves.exact
         writes.update((tensor, counted.write_bytes) for tensor in node.outputs if lies_in.get(tensor) == tensor)
     made = {lies_in[tensor] for tensor in deployed.outputs if tensor in lies_in}
     outputs = [_least(deployed.tensors[owner].bytes, writes[owner]) for owner in made if owner in writes]
     return _Moved(
+        macs=every,
+        weights=weights,
+        weight_bytes=sum(size for storage, size in reads.items() if storage in weights),
         stored_bytes=sum(size for storage, size in reads.items() if storage not in inputs),
         input_bytes=sum(size for storage, size in reads.items() if storage in inputs),
         output_bytes=sum(size or 0 for size in outputs),
         exact=exact and None not in outputs,
         nodes=tuple(nodes),
     )
+
+
+def _weights(graph: Graph, operators: Mapping[str, Op], static: frozenset[str]) -> frozenset[str]:
+    """The stored tensors that are weights, in bodies as well, and what is computed from them in advance."""
+    learned = {tensor for tensor, use in parameter_uses(graph, operators).items() if use == "weight"}
+    found, graphs = set(learned), [(graph, static)]
+    while graphs:
+        current, fixed = graphs.pop()
+        sources = static_sources(current, fixed, operators)
+        found.update(tensor for tensor, of in sources.items() if not learned.isdisjoint(of))
+        graphs += [
+            (body.graph, static_tensors(body.graph, operators, outside=fixed))
+            for node in current.nodes
+            for body in node.bodies
+        ]
+    return frozenset(found)
 
 
 def _at_most(taken: Mapping[str, int], limit: int) -> dict[str, int]:

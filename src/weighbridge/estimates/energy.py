@@ -114,12 +114,12 @@ def bill(
     found = [*sums[:3]]
     for access in table.accesses:
         each = access.energy_pj_per_32_bit
-        weights, values = _fetched(demand.weight_bytes, each), _fetched(demand.value_bytes, each)
+        weights, values = _fetched(demand.weight_read_bytes, each), _fetched(demand.value_bytes, each)
         moved = _plus(weights, values)
         total = _plus(sums.total_j, moved)
         found += (weights, values, moved, total)
         level = LevelEnergy(
-            access.level, _held(weights), _held(values), _held(moved), _held(total), charge(total, battery)
+            access.level, _held(weights), _held(values), _held(moved), _held(total), charge(total, battery, batch)
         )
         levels.append(level)
     return Bill(
@@ -131,7 +131,7 @@ def bill(
         add_j=_held(sums.add_j),
         arithmetic_j=_held(sums.total_j),
         levels=tuple(levels),
-        exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
+        exact=demand.ops_exact and demand.moved_exact and demand.value_bytes is not None,
         verified=all(figure.verified for figure in table.figures),
         notes=(*sums.notes, *_unknown_sizes(demand), *_too_large(found), *_uncharged(levels, battery), _LEFT_OUT),
         batch=batch,
@@ -143,7 +143,11 @@ def _uncharged(levels: list[LevelEnergy], battery: Battery | None) -> list[str]:
 
 
 def device_energy(
-    demand: Demand, device: Device, precision: str | None = None, battery: Battery | None = None
+    demand: Demand,
+    device: Device,
+    precision: str | None = None,
+    battery: Battery | None = None,
+    batch: int | None = None,
 ) -> DeviceEnergy | None:
     """The same by a device's own table, weights and activations from the memories that hold them; None without a table."""
     table = device.energy
@@ -152,7 +156,7 @@ def device_energy(
     sums = arithmetic(demand, table, precision)
     by: dict[str, float | None] = {_ARITHMETIC: sums.total_j}
     notes = [*sums.notes, *_unknown_sizes(demand)]
-    for what, size in ((WEIGHTS, demand.weight_bytes), (ACTIVATIONS, demand.value_bytes)):
+    for what, size in ((WEIGHTS, demand.weight_read_bytes), (ACTIVATIONS, demand.value_bytes)):
         memory = device.memory_for(what)
         access = table.access(memory.name) if memory else None
         if memory is None or access is None:
@@ -164,11 +168,11 @@ def device_energy(
     total: float | None = 0.0
     for part in by.values():
         total = _plus(total, part)
-    charged = charge(total, battery)
+    charged = charge(total, battery, batch)
     return DeviceEnergy(
         total_j=_held(total),
         by={name: _held(part) for name, part in by.items()},
-        exact=demand.ops_exact and demand.value_bytes is not None and demand.weight_bytes is not None,
+        exact=demand.ops_exact and demand.moved_exact and demand.value_bytes is not None,
         verified=all(figure.verified for figure in table.figures),
         charge=charged,
         notes=(
@@ -186,8 +190,7 @@ def _key(memory: str) -> str:
 
 
 def _unknown_sizes(demand: Demand) -> list[str]:
-    sizes = {WEIGHTS: demand.weight_bytes, ACTIVATIONS: demand.value_bytes}
-    return [f"no energy of fetching the {what}: a size is unknown" for what, size in sizes.items() if size is None]
+    return [] if demand.value_bytes is not None else ["no energy of fetching the activations: a size is unknown"]
 
 
 def _held(value: float | None) -> float | None:

@@ -71,9 +71,9 @@ def estimate(
     notes += without
     verdict, floor = fit(demand, device), latency(demand, device, rated, timed)
     times = node_times(demand, device, forced)
-    summed = layerwise(demand, times, forced)
+    summed = layerwise(demand, device, times, forced)
     floor = floor._replace(layerwise_s=summed.time_s, layerwise_exact=summed.exact)
-    energy = device_energy(demand, device, forced, battery)
+    energy = device_energy(demand, device, forced, battery, batch)
     return Estimate(
         device=device.name,
         conditions=Conditions(device.title, None, used, batch),

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device, Memory
 from weighbridge.estimates.demand import Demand
+from weighbridge.estimates.roofline import quotient
 
 __all__ = ["DOES_NOT_FIT", "FITS", "UNKNOWN", "Fit", "Region", "fit"]
 
@@ -19,7 +20,8 @@ class Region(NamedTuple):
 
     ``needed_bytes`` is None where a size is unknown; where ``exact`` is False it is a lower bound, and so is
     ``short_bytes``, which is None where the verdict is ``unknown``.  ``ratio`` is needed / available and ``weight_ratio``
-    the weights alone / available: above 1 they do not fit.  ``peak_node`` sets the need of activations.
+    the weights alone / available: above 1 they do not fit.  ``peak_node`` sets the need of activations.  ``verified`` is
+    False where the memory's size is not.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Region(NamedTuple):
     weight_ratio: float | None
     peak_node: str | None
     exact: bool
+    verified: bool = True
 
 
 class Fit(NamedTuple):
@@ -57,9 +60,9 @@ def fit(demand: Demand, device: Device) -> Fit:
     for memory in device.memories:
         if not memory.holds:
             continue  # nothing is compared with it
-        for figure in (memory.bytes, memory.reserved_bytes):
+        for what, figure in (("size of", memory.bytes), ("reserved part of", memory.reserved_bytes)):
             if figure is not None and not figure.verified:
-                notes.append(f"the size of {memory.name} is not verified ({figure.note or figure.source})")
+                notes.append(f"the {what} {memory.name} is not verified ({figure.note or figure.source})")
     verdicts = {region.verdict for region in regions}
     if DOES_NOT_FIT in verdicts:
         verdict = DOES_NOT_FIT
@@ -100,14 +103,10 @@ def _region(demand: Demand, memory: Memory) -> Region:
         weight_ratio=_ratio(demand.weight_bytes, available) if holds_weights else None,
         peak_node=demand.peak_node if holds_activations else None,
         exact=exact,
+        verified=all(figure.verified for figure in (memory.bytes, memory.reserved_bytes) if figure is not None),
     )
 
 
 def _ratio(needed: int | None, available: int) -> float | None:
     """None also where a ratio is beyond what a float can hold."""
-    if needed is None or not available:
-        return None
-    try:
-        return needed / available
-    except OverflowError:
-        return None
+    return None if needed is None or not available else quotient(needed, available)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from weighbridge.devices.device import Device
+from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device
 from weighbridge.estimates.demand import Demand, NodeDemand
 from weighbridge.estimates.roofline import bound_of, memory_time, quotient, ratio
 
@@ -35,8 +35,8 @@ class NodeTime(NamedTuple):
 
 
 class Layerwise(NamedTuple):
-    """The sum over nodes in seconds, None where a node has operations and no rate; unless ``exact`` a count behind it is a
-    lower bound.  Bytes through a memory whose bandwidth is not known take no time in it.
+    """The sum over nodes in seconds, None where a node has operations and no rate; unless ``exact`` a lower bound: a count
+    behind it is one, or bytes go through a memory whose bandwidth is not known, which takes no time in it.
     """
 
     time_s: float | None
@@ -74,8 +74,8 @@ def _node_time(node: NodeDemand, device: Device, precision: str | None) -> NodeT
     )
 
 
-def layerwise(demand: Demand, times: Sequence[NodeTime], precision: str | None = None) -> Layerwise:
-    """The sum of ``times``, which are those of ``demand``'s nodes at their own precision or at ``precision``."""
+def layerwise(demand: Demand, device: Device, times: Sequence[NodeTime], precision: str | None = None) -> Layerwise:
+    """The sum of ``times``, which are those of ``demand``'s nodes on ``device`` at their own precision or at ``precision``."""
     without = [node for node, time in zip(demand.nodes, times, strict=True) if node.ops and time.compute_s is None]
     if without:
         first = without[0]
@@ -84,8 +84,15 @@ def layerwise(demand: Demand, times: Sequence[NodeTime], precision: str | None =
         more = f" and {len(without) - 1:,} more nodes" if len(without) > 1 else ""
         return Layerwise(None, False, (f"no layerwise time, as the peak rate of {first.name}{more} {at} is not known",))
     known = [time.time_s for time in times if time.time_s is not None]
-    exact = all(time.exact for time in times)
+    exact = all(time.exact for time in times) and not _is_blind(demand, device)
     summed = sum(known)
     if math.isinf(summed):
         return Layerwise(None, False, (_TOO_LONG,))
     return Layerwise(summed or None, exact and bool(summed), () if summed or not times else (_NO_TIME,))
+
+
+def _is_blind(demand: Demand, device: Device) -> bool:
+    """Whether some bytes go where no bandwidth is known."""
+    weights, activations = (device.memory_for(what) for what in (WEIGHTS, ACTIVATIONS))
+    unknown = [memory is None or memory.bandwidth_bytes_per_s is None for memory in (weights, activations)]
+    return any((node.stored_bytes and unknown[0]) or (node.running_bytes and unknown[1]) for node in demand.nodes)

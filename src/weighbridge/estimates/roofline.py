@@ -55,6 +55,6 @@ def memory_time(device: Device, stored_bytes: int, running_bytes: int, exact: bo
         for memory in device.memories
         if memory.name in moved and memory.bandwidth_bytes_per_s is not None
     ]
-    longest = max((time for time in times if time is not None), default=None)
-    nothing_moves = exact and not stored_bytes and not running_bytes
-    return longest if longest or nothing_moves else None
+    if exact and not stored_bytes and not running_bytes:
+        return 0.0
+    return max((time for time in times if time), default=None)

@@ -40,6 +40,7 @@ def devices(report: Report) -> Grid | None:
     """A row of verdicts a device, where there are several: the same counts through each of them."""
     if len(report.on) < 2:
         return None
+    has_deadline = any(one.deadline for one in report.on)
     columns = (
         Column("device"),
         Column("verdict"),
@@ -52,24 +53,27 @@ def devices(report: Report) -> Grid | None:
         Column("compute", True, rank=5),
         Column("memory", True, rank=6),
         Column("per s at most", True, rank=4),
-        *([Column("frames missed", True, rank=1)] if any(one.deadline for one in report.on) else []),
+        *([Column("frames missed", True, rank=1)] if has_deadline else []),
     )
     notes = ["weights, activations: of the memory that holds them; a memory that holds both is counted for both"]
-    if any(not one.latency.verified and one.latency.floor_s for one in report.on):
+    if any(_is_doubtful(one) for one in report.on):
         notes.append(NOT_VERIFIED)
     title = f"one network, {len(report.on)} devices"
-    return Grid(title, columns, tuple(_device_row(one) for one in report.on), tuple(notes))
+    return Grid(title, columns, tuple(_device_row(one, has_deadline) for one in report.on), tuple(notes))
 
 
-def _device_row(on: OnDevice) -> GridRow:
+def _is_doubtful(on: OnDevice) -> bool:
+    """Whether a figure of its row rests on one that is not verified."""
+    return (bool(on.latency.floor_s) and not on.latency.verified) or any(not one.verified for one in on.fit.regions)
+
+
+def _device_row(on: OnDevice, has_deadline: bool) -> GridRow:
     latency = on.latency
     points = {point.batch: point.per_s for point in on.throughput.by_batch} if on.throughput else {}
     per_s = points.get(on.conditions.batch) if on.conditions.batch is not None else None
     doubt = "" if latency.verified else "~"
-    missed: tuple[str, ...] = ()
-    if on.deadline:
-        frames = on.deadline.frames_missed
-        missed = (_UNKNOWN if frames is None else f">= {exact(frames)}",)
+    frames = on.deadline.frames_missed if on.deadline else None
+    missed = (_UNKNOWN if frames is None else f">= {exact(frames)}",) if has_deadline else ()
     return GridRow(
         (
             printable(on.device, 40),
@@ -80,8 +84,8 @@ def _device_row(on: OnDevice) -> GridRow:
             latency.bound or "",
             _time(latency.layerwise_s, latency.layerwise_exact, doubt),
             _short(on.fit),
-            _time(latency.compute_s, latency.exact),
-            _time(latency.memory_s, latency.exact),
+            _time(latency.compute_s, latency.exact, doubt),
+            _time(latency.memory_s, latency.exact, doubt),
             _UNKNOWN if per_s is None else f"{doubt}{significant(per_s)}",
             *missed,
         ),
@@ -102,7 +106,7 @@ def region_percent(region: Region) -> str:
     """How much of a memory is needed: ``97.3%``; more than it has where only that is known."""
     if region.ratio is None:
         return ">100%" if region.verdict == "does not fit" else _UNKNOWN
-    return lower_bound(percent(region.ratio), region.exact)
+    return lower_bound(f"{'' if region.verified else '~'}{percent(region.ratio)}", region.exact)
 
 
 def _short(fit: Fit) -> str:
@@ -200,7 +204,7 @@ def bill(energy: Bill | None) -> Grid | None:
         return None
     columns = (
         Column("energy"),
-        Column("", True),
+        Column("in all", True),
         Column("weights", True),
         Column("activations", True),
         Column("total", True),
@@ -225,7 +229,7 @@ def _bill_rows(energy: Bill) -> Iterator[GridRow]:
     yield GridRow((at, _joules(energy.arithmetic_j, energy.exact), *empty))
     for level in energy.levels:
         parts = (level.moved_j, level.weights_j, level.activations_j, level.total_j)
-        charged = (exact(level.charge.inferences) if level.charge else _UNKNOWN,) if with_charge else ()
+        charged = (exact(level.charge.runs) if level.charge else _UNKNOWN,) if with_charge else ()
         cells = (_joules(part, energy.exact) for part in parts)
         yield GridRow((f"all from {printable(level.level, 30)}", *cells, *charged))
 
@@ -239,7 +243,7 @@ def _bill_notes(energy: Bill) -> Iterator[str]:
     )
     yield from (printable(note, 400) for note in energy.notes)
     if not energy.verified:
-        yield f"some numbers of the table are not verified; `weighbridge energy {printable(energy.table)}` says which"
+        yield "some numbers of the table are not verified; `weighbridge energy TABLE` says which"
 
 
 def _joules(value: float | None, is_exact: bool = True) -> str:
@@ -248,4 +252,4 @@ def _joules(value: float | None, is_exact: bool = True) -> str:
 
 def charge_sentence(charge: Charge, run: str) -> str:
     """``0.003224 mAh an inference; at most 620,402 of them a charge``; ``run`` says what one is."""
-    return f"{significant(charge.charge_mah)} mAh {run}; at most {exact(charge.inferences)} of them a charge"
+    return f"{significant(charge.charge_mah)} mAh {run}; at most {exact(charge.runs)} of them a charge"

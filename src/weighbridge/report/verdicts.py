@@ -43,6 +43,7 @@ def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
     model = "deployed model" if report.network.graph == "deployed" else "model as written"
     regions = tuple(_region(region, model) for region in on.fit.regions)
     reasons = [note.removeprefix(NO_LATENCY) for note in on.notes if note.startswith(NO_LATENCY)]
+    said = report.energy.notes if report.energy else ()
     no_floor = printable(reasons[0], 400) if reasons else "the reason was not kept"
     return Verdict(
         device=printable(on.device),
@@ -51,7 +52,7 @@ def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
         regions=regions,
         times=(*_times(on, no_floor), *_rates(on), *_deadline(on), *_energy(on)),
         conditions=_conditions(on.conditions),
-        notes=tuple(printable(note, 400) for note in on.notes if not note.startswith(NO_LATENCY)),
+        notes=tuple(printable(note, 400) for note in on.notes if note not in said and not note.startswith(NO_LATENCY)),
         grids=tuple(grid for grid in (slowest_layers(on, all_rows), batches(on)) if grid is not None),
     )
 
@@ -86,6 +87,8 @@ def _region(region: Region, model: str) -> RegionLine:
     holds = " and ".join(model if what == "weights" else what for what in region.holds)
     sentence = f"{holds}: {needed} of {exact(region.available_bytes)} B{reserved}"
     fits = {_FITS: True, _DOES_NOT_FIT: False}.get(region.verdict)
+    if region.weight_ratio and region.weight_ratio > 1:
+        sentence += f"; the weights alone {significant(region.weight_ratio)} times as much"
     return RegionLine(printable(region.name), sentence, region.ratio, fits)
 
 
@@ -126,7 +129,8 @@ def _layerwise(on: OnDevice) -> Iterator[str]:
     parts = [f"{exact(count)} by {bound}" for bound, count in bounds.items() if bound]
     bound = f"; bound {' and '.join(parts)}" if parts else ""
     time = lower_bound(seconds(latency.layerwise_s), latency.layerwise_exact)
-    yield f"layer by layer {time}: the sum of the floors of {exact(bounds.total())} layers{bound}"
+    layers = f"{exact(bounds.total())} {'layer' if bounds.total() == 1 else 'layers'}"
+    yield f"layer by layer {time}: the sum of the floors of {layers}{bound}"
 
 
 def _rates(on: OnDevice) -> Iterator[str]:
