@@ -30,7 +30,8 @@ memory, MACs and rates. Here is every number that it states, part by part, with 
 - **Stated** is the figure of the source, or the rule that it states, written as Python. In brackets stands what the source
   prints where it rounds.
 - **Weighbridge** is what the line beside it gives. It was computed when this page was made, and a test makes the page anew. A stated
-  figure with a fraction is met to the digits that are stated, a whole number exactly.
+  figure with a fraction is met to the digits that are stated, a whole number exactly. **Carried** are measurements of others, and
+  the quotient of two figures of theirs; **given** is what an example starts from. Neither is a result of Weighbridge.
 - The **line** is Python and uses what the blocks above it define, from the top of the page.
 
 These stand at the top:

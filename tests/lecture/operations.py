@@ -13,16 +13,16 @@ from tests.lecture.entries import check, weigh
 
 
 @check("gemm", "matrix_vector")
-def _(text):
-    assert text == "m x n matrix by n-vector: m*n MACs, each weight touched once"
+def _(_text):
+    """A matrix of m x n times a vector: m n MACs, each weight used once."""
     for m, n in ((3, 5), (1000, 4096)):
         (layer,) = weigh(f"linear:inputs={n},outputs={m}").nodes
         assert (layer.macs, layer.uses_per_weight) == (m * n, 1)
 
 
 @check("gemm", "matrix_matrix")
-def _(text):
-    assert text == "m x k by k x n: m*n*k MACs; 2*m*n*k FLOPs"
+def _(_text):
+    """m x k by k x n: m n k MACs, twice as many FLOPs."""
     for m, k, n in ((3, 5, 7), (64, 32, 100)):
         (layer,) = weigh(f"linear:inputs={k},outputs={m},batch={n}").nodes
         assert (layer.macs, layer.flops, layer.uses_per_weight) == (m * n * k, 2 * m * n * k, n)
@@ -30,8 +30,8 @@ def _(text):
 
 
 @check("gemm", "conv_as_gemm")
-def _(text):
-    assert text.startswith("im2col: g matrix products of m = c_o/g, k = c_i/g * k_h * k_w, n = batch * h_o * w_o")
+def _(_text):
+    """g products of m = c_o / g, k = c_i / g * k_h * k_w, n = batch * h_o * w_o."""
     graph = weighbridge.load("alexnet:batch=3")
     for layer in weigh("alexnet:batch=3").nodes:
         if layer.operator != "conv":
@@ -52,8 +52,8 @@ def _(text):
 
 
 @check("depthwise_separable", "what")
-def _(text):
-    assert "cost ratio 1/N + 1/D_K^2" in text
+def _(_text):
+    """1/N + 1/D² of the cost."""
     for out, kernel in ((64, 3), (128, 3), (24, 5)):
         spec = f"depthwise_separable:channels_out={out},kernel={kernel}"
         separable, standard = weigh(spec), weigh(f"{spec},form=standard")
@@ -67,8 +67,8 @@ DEVICES = ("toy", "stm32f746", "jetson-agx-orin", "a100", "raspberry-pi-5")
 
 
 @check("rates", "what")
-def _(text):
-    assert "FLOPs (a count, of the model) over FLOPS (a rate, of the hardware) is the computation time" in text
+def _(_text):
+    """The count of the model over the rate of the hardware is the time of the computation."""
     for precision in ("float32", "int8"):
         report = weigh("alexnet", precision=precision, on=DEVICES)
         known = [one.latency for one in report.on if one.latency.peak_ops_per_s is not None]
@@ -81,8 +81,8 @@ def _(text):
 
 
 @check("latency", "model")
-def _(text):
-    assert text.startswith("T = max(operations / OPS, weight bytes / bandwidth + activation bytes / bandwidth)")
+def _(_text):
+    """T = max(operations / OPS, weight bytes / bandwidth + activation bytes / bandwidth)."""
     for spec, bound in (
         ("alexnet", "compute"),
         ("alexnet:batch=64", "compute"),
