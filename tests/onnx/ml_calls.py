@@ -120,27 +120,29 @@ class Trees:
         self.random, self.width = random, width
         self.nodes: list[tuple[int, int, int, float, str, int, int]] = []
         self.leaves: list[tuple[int, int, int, float]] = []
+        self.shortest: list[int] = []
         self.longest: list[int] = []
 
-    def grow(self, tree: int, depth: int, targets: int) -> int:
-        """The length of the longest path; the node is appended with its place in the tree as its id."""
+    def grow(self, tree: int, depth: int, targets: int) -> tuple[int, int]:
+        """The lengths of the shortest and the longest path; the node is appended with its place in the tree as its id."""
         place = sum(one[0] == tree for one in self.nodes)
         self.nodes.append((tree, place, 0, 0.0, "LEAF", 0, 0))
         index = len(self.nodes) - 1
         if not depth or self.random.random() < 0.3:
             for target in range(self.random.randint(1, targets)):
                 self.leaves.append((tree, place, target, self.random.random()))
-            return 0
+            return 0, 0
         first = sum(one[0] == tree for one in self.nodes)
         left = self.grow(tree, depth - 1, targets)
         second = sum(one[0] == tree for one in self.nodes)
         right = self.grow(tree, depth - 1, targets)
         feature = self.random.randrange(self.width)
         self.nodes[index] = (tree, place, feature, self.random.random(), "BRANCH_LEQ", first, second)
-        return 1 + max(left, right)
+        return 1 + min(left[0], right[0]), 1 + max(left[1], right[1])
 
     def attributes(self, count: int, targets: int, prefix: str) -> dict[str, Any]:
-        self.longest = [self.grow(tree, 3, targets) for tree in range(count)]
+        lengths = [self.grow(tree, 3, targets) for tree in range(count)]
+        self.shortest, self.longest = ([pair[place] for pair in lengths] for place in (0, 1))
         names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
         columns = zip(names, zip(*self.nodes, strict=True), strict=True)
         leaves = zip(("treeids", "nodeids", "ids", "weights"), zip(*self.leaves, strict=True), strict=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.operators.execution import Tally, call, macs_of, shape_of, typed, work_of
 from weighbridge.errors import GraphError
-from weighbridge.frontends.onnx_trees import longest_paths
+from weighbridge.frontends.onnx_trees import paths_of
 from weighbridge.operators.table import OPERATORS
 
 SIZES = st.integers(1, 4)
@@ -174,27 +174,33 @@ def flat(tree, nodes, terms):
     return place
 
 
-def worst(tree):
-    """Questions and values of the costliest way through, each on its own."""
+def paths(tree, depth=0):
+    """Questions and values of every way through."""
     if isinstance(tree, list):
-        return 0, len(tree)
-    below, above = worst(tree[2]), worst(tree[3])
-    return 1 + max(below[0], above[0]), max(below[1], above[1])
+        return [(depth, len(tree))]
+    return paths(tree[2], depth + 1) + paths(tree[3], depth + 1)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_no_row_takes_more_than_the_longest_paths(seed):
+def test_no_row_takes_less_than_the_shortest_paths_or_more_than_the_longest(seed):
     random = Random(seed)
     trees = [grown(random, 4) for _ in range(3)]
     nodes, terms = [], []
     for tree in trees:
         flat(tree, nodes, terms)
-    questions, values = longest_paths(nodes, terms)
-    assert (questions, values) == tuple(map(sum, zip(*map(worst, trees), strict=True)))
-    found = call(
-        "tree_ensemble", {"targets": 3, "comparisons": questions, "terms": values}, x=(1, 3), leaves=(sum(terms),)
+    found = paths_of(nodes, terms)
+    ways = [list(zip(*paths(tree), strict=True)) for tree in trees]
+    assert found.questions == (sum(min(depths) for depths, _ in ways), sum(max(depths) for depths, _ in ways))
+    assert found.values == (sum(min(sizes) for _, sizes in ways), sum(max(sizes) for _, sizes in ways))
+    ensemble = call(
+        "tree_ensemble",
+        {"targets": 3, "comparisons": found.questions, "terms": found.values},
+        x=(1, 3),
+        leaves=(sum(terms),),
     )
-    bound, most = work_of("tree_ensemble", found), 0
+    least = OPERATORS["tree_ensemble"].least_work(ensemble)
+    stated = work_of("tree_ensemble", ensemble)
+    assert (stated is None) == (found.questions[0] < found.questions[1] or found.values[0] < found.values[1])
     for _ in range(200):
         t, row, scores = Tally(), [random.random() for _ in range(3)], [0.0] * 3
         for tree in trees:
@@ -203,10 +209,9 @@ def test_no_row_takes_more_than_the_longest_paths(seed):
                 place = t.select(row[place[0]] <= place[1], place[2], place[3])
             for target, value in enumerate(place):
                 scores[target] = t.add(scores[target], value)
-        assert t.compares <= bound.compare
-        assert t.adds <= bound.add
-        most = max(most, t.compares)
-    assert most > 0 or not questions
+        assert least.compare <= t.compares <= found.questions[1]
+        assert least.add <= t.adds <= found.values[1]
+        assert stated in (None, t.work)
 
 
 @pytest.mark.parametrize(
@@ -219,27 +224,37 @@ def test_no_row_takes_more_than_the_longest_paths(seed):
         [(2, 3), (2, 3), (3,), ()],  # a node of two parents
     ],
 )
-def test_what_is_no_tree_has_no_longest_path(children):
-    assert longest_paths(children, [1] * len(children)) is None
+def test_what_is_no_tree_has_no_paths(children):
+    assert paths_of(children, [1] * len(children)) is None
 
 
 def test_leaves_may_be_shared():
-    assert longest_paths([(1, 2), (2, 3), (), ()], [0, 0, 1, 2]) == (2, 2)
+    assert paths_of([(1, 2), (2, 3), (), ()], [0, 0, 1, 2]) == ((1, 2), (1, 2))
 
 
 def test_very_deep_trees_are_walked_without_recursion():
     depth = 50_000
     children = [(place + 1,) for place in range(depth)] + [()]
-    assert longest_paths(children, [0] * depth + [1]) == (depth, 1)
+    assert paths_of(children, [0] * depth + [1]) == ((depth, depth), (1, 1))
 
 
-def test_a_tree_reads_what_its_paths_visit():
-    attributes = {"targets": 1, "comparisons": 3, "terms": 1}
-    found = call("tree_ensemble", attributes, x=(1, 100), leaves=(1000,), thresholds=(999,))
-    assert OPERATORS["tree_ensemble"].traffic(found) == (3 * 4 * 4, 4)
-    unknown = call("tree_ensemble", {"targets": 1}, x=(1, 100), leaves=(1000,), thresholds=(999,))
-    assert OPERATORS["tree_ensemble"].traffic(unknown) == (4 * (100 + 1000 + 999), 4)
+def test_trees_read_at_least_what_the_shortest_paths_visit():
+    traffic = OPERATORS["tree_ensemble"].traffic
+    attributes = {"targets": 1, "comparisons": (3, 7), "terms": (1, 2)}
+    operands = {"leaves": (1000,), "thresholds": (999,), "structure": typed((999,), "int64")}
+    found = call("tree_ensemble", attributes, x=(5, 100), **operands)
+    # A value of each of five rows; three thresholds and a leaf that all of them may share.
+    assert traffic(found) == (4 * (5 + 3 + 1), 5 * 4)
+    assert traffic(call("tree_ensemble", attributes, x=(0, 100), **operands)) == (0, 0)
+    unknown = call("tree_ensemble", {"targets": 1}, x=(5, 100), **operands)
+    assert traffic(unknown) == (None, 5 * 4)
     assert work_of("tree_ensemble", unknown) is None
+    assert OPERATORS["tree_ensemble"].least_work(unknown) == (0, 0, 0, 0, 0, 0)
+    for wrong in ((7, 3), (-1, 2), (1, 2, 3), 3):
+        with pytest.raises(GraphError, match="the least and the most"):
+            work_of(
+                "tree_ensemble", call("tree_ensemble", {**attributes, "comparisons": wrong}, x=(5, 100), **operands)
+            )
 
 
 @given(SIZES, SIZES)

@@ -32,7 +32,8 @@ class Cost(NamedTuple):
     """The cost of a node, or of a body.
 
     ``macs`` and ``work`` are exact where ``macs_exact`` and ``work_exact`` say so, else lower bounds (of one node without
-    bodies: 0 and nothing).  ``uncounted`` and ``notes`` say what is missing and which rule was followed.
+    bodies: no MACs, and the work that it has whatever the values are).  ``uncounted`` and ``notes`` say what is missing and
+    which rule was followed.
     """
 
     macs: int
@@ -144,11 +145,8 @@ def _known_cost(node: Node, op: Op, graph: Graph, operators: Mapping[str, Op], v
     loops = () if op.loops is None else op.loops(call)
     macs = sum(one.macs for one in loops)
     work, exact = Work(macs), True
-    for part in (op.work(call), *(_fused_work(function, call, operators) for function in node.fused)):
-        if part is None:
-            exact = False
-        else:
-            work = work.plus(part)
+    for part, is_exact in (_work(op, call), *(_fused_work(function, call, operators) for function in node.fused)):
+        work, exact = work.plus(part), exact and is_exact
     traffic = op.traffic(call)
     read_bytes = _read_once(node, graph) if op.traffic is read_all_write_all else traffic.read_bytes
     return Cost(macs, work, True, exact, read_bytes, traffic.write_bytes, values, loops)
@@ -159,13 +157,19 @@ def _read_once(node: Node, graph: Graph) -> int | None:
     return known_total(graph.tensors[tensor].bytes for tensor in dict.fromkeys(node.inputs))
 
 
-def _fused_work(function: Node, call: Call, operators: Mapping[str, Op]) -> Work | None:
+def _work(op: Op, call: Call) -> tuple[Work, bool]:
+    """The work of a call and whether it is exact; where it depends on values, the least that it can be."""
+    work = op.work(call)
+    return (op.least_work(call), False) if work is None else (work, True)
+
+
+def _fused_work(function: Node, call: Call, operators: Mapping[str, Op]) -> tuple[Work, bool]:
     """What a function does to the values that its producer made; moving them costs nothing more."""
     op = operators.get(function.operator)
     if op is None:
-        return None
+        return Work(), False
     name = function.operands[0][0]
-    return op.work(Call({name: call.outputs[:1]}, function.attributes, call.outputs[:1]))
+    return _work(op, Call({name: call.outputs[:1]}, function.attributes, call.outputs[:1]))
 
 
 def _control_cost(node: Node, operators: Mapping[str, Op], static: frozenset[str], path: str) -> Cost:

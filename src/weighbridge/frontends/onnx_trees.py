@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from weighbridge.frontends.foreign import Foreign, Held, Rule, Step
 from weighbridge.frontends.onnx_ml import TRANSFORMS, Chain, Listed, fault, labels_of, listed, one_of
 from weighbridge.graph import UNKNOWN, Attribute
 
-__all__ = ["FOREST_RULES", "longest_paths"]
+__all__ = ["FOREST_RULES", "Paths", "paths_of"]
 
 _NUMBERED_TRANSFORMS: Final = dict(enumerate(TRANSFORMS.values()))
 _AGGREGATES: Final = {"SUM": "sum", "AVERAGE": "average", "MIN": "min", "MAX": "max"}
@@ -26,8 +26,16 @@ _ROOTED: Final = (
 _Children = Sequence[tuple[int, ...]]
 
 
-def longest_paths(children: _Children, terms: Sequence[int]) -> tuple[int, int] | None:
-    """Questions on the longest path of every tree, and values of its leaf with the most, both added up over the trees.
+class Paths(NamedTuple):
+    """The least and the most that a row can meet in all trees together: questions, and values of leaves."""
+
+    questions: tuple[int, int]
+    values: tuple[int, int]
+
+
+def paths_of(children: _Children, terms: Sequence[int]) -> Paths | None:
+    """How many questions the shortest and the longest path of every tree have, and how many values its smallest and its largest
+    leaf, each added up over the trees.
 
     ``children`` are positions by node, none for a leaf; ``terms`` how many values a leaf has.  None where they are no trees: a
     child that does not exist, a node of several parents, a ring.  Linear in the number of nodes.
@@ -35,12 +43,12 @@ def longest_paths(children: _Children, terms: Sequence[int]) -> tuple[int, int] 
     parents = Counter(child for node in children for child in node)
     if any(not 0 <= child < len(children) or (count > 1 and children[child]) for child, count in parents.items()):
         return None
-    questions = values = 0
+    trees: list[tuple[int, int, int, int]] = []
     reached = set[int]()
     for root in range(len(children)):
         if root in parents:
             continue
-        deepest = most = 0
+        depths, sizes = set[int](), set[int]()
         pending = [(root, 0)]
         while pending:
             node, depth = pending.pop()
@@ -48,9 +56,14 @@ def longest_paths(children: _Children, terms: Sequence[int]) -> tuple[int, int] 
             if children[node]:
                 pending += [(child, depth + 1) for child in children[node]]
             else:
-                deepest, most = max(deepest, depth), max(most, terms[node])
-        questions, values = questions + deepest, values + most
-    return (questions, values) if len(reached) == len(children) else None
+                depths.add(depth)
+                sizes.add(terms[node])
+        if depths:
+            trees.append((min(depths), max(depths), min(sizes), max(sizes)))
+    if len(reached) < len(children):
+        return None
+    shortest, longest, fewest, most = (sum(tree[place] for tree in trees) for place in range(4))
+    return Paths((shortest, longest), (fewest, most))
 
 
 def _as_long(call: Foreign, first: Listed, names: Sequence[str], *, optional: bool = False) -> list[Listed]:
@@ -67,7 +80,7 @@ def _structure(lists: Sequence[Listed]) -> list[Held]:
     return [(one._replace(dtype="uint8") if one.name == "nodes_modes" else one).held("structure") for one in lists]
 
 
-def _sizes(paths: tuple[int, int] | None) -> Mapping[str, Attribute]:
+def _sizes(paths: Paths | None) -> Mapping[str, Attribute]:
     comparisons, terms = paths or (UNKNOWN, UNKNOWN)
     return {"comparisons": comparisons, "terms": terms}
 
@@ -89,7 +102,7 @@ def _listed_trees(call: Foreign, prefix: str) -> tuple[Mapping[str, Attribute], 
         for tree, true, false, mode in zip(trees, true_ids, false_ids, modes, strict=True)
     ]
     values_of_leaves = Counter(zip(*(one.source for one in targets[:2]), strict=True))
-    paths = longest_paths(children, [values_of_leaves[key] for key in keys]) if len(places) == len(keys) else None
+    paths = paths_of(children, [values_of_leaves[key] for key in keys]) if len(places) == len(keys) else None
     asked = sum(map(bool, children))
     held = [values._replace(length=asked).held("thresholds")] if asked else []
     base = listed(call, "base_values", "base_values_as_tensor")
@@ -139,7 +152,7 @@ def _rooted(call: Foreign) -> Sequence[Step]:
     members = listed(call, "membership_values")
     children += [()] * weights.length
     # How long a set is that a node asks for cannot be told: the sets stand in a payload that is not read.
-    paths = None if members.length else longest_paths(children, [0] * count + [1] * weights.length)
+    paths = None if members.length else paths_of(children, [0] * count + [1] * weights.length)
     held = [
         one.held(operand)
         for one, operand in ((splits, "thresholds"), (members, "members"), (weights, "leaves"))

@@ -230,13 +230,13 @@ def read_all_write_all(call: Call) -> Traffic:
 class Op:
     """An operator, defined once.
 
-    ``infer`` gives the outputs' types; a bare ``DType`` in their place says that the shape depends on values.  ``loops``
+    ``infer`` gives the outputs' types; a bare ``DType`` in their place says that the shape depends on values.   ``loops``
     are its contractions, the one place where MACs come from; ``work`` is everything else it computes, or None where that
-    depends on values.  ``does_nothing`` tells of a call whose result is its first operand (a pool of single values), which
-    no runtime runs.  ``fuses`` marks a producer that a following unary function is fused into; ``random`` an operator
-    whose result is new every time, so that it is never computed in advance.  ``may_overwrite`` says whether the result may
-    be written where an operand lies, given its slot and type: the elements of the result that are kept apart meanwhile, None
-    where it may not.
+    depends on values: ``least_work`` is then what it computes whatever they are.  ``does_nothing`` tells of a call whose
+    result is its first operand (a pool of single values), which no runtime runs.  ``fuses`` marks a producer that a
+    following unary function is fused into; ``random`` an operator whose result is new every time, so that it is never
+    computed in advance.  ``may_overwrite`` says whether the result may be written where an operand lies, given its slot and
+    type: the elements of the result that are kept apart meanwhile, None where it may not.
     """
 
     name: str
@@ -245,6 +245,7 @@ class Op:
     infer: Callable[[Call], tuple[TensorType | DType, ...]]
     work: Callable[[Call], Work | None]
     loops: Callable[[Call], tuple[Loops, ...]] | None = None
+    least_work: Callable[[Call], Work] = nothing
     traffic: Callable[[Call], Traffic] = read_all_write_all
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     view_of: str | None = None
