@@ -139,10 +139,33 @@ def test_a_batch_that_the_shapes_forbid(shared: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_device_without_the_precision_has_no_time_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["weigh", "alexnet", "--precision", "fp16", "--on", "stm32f746", "--fps", "30"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    assert main(["weigh", "alexnet", "--precision", "fp16", "--on", "stm32f746", "--fps", "30"]) == 2
+    written = capsys.readouterr()
+    shown = " ".join(written.out.split())
+    assert written.err.splitlines() == [
+        "weighbridge: stm32f746 has no rate at float16: there is no time there; its rates are at int8"
+    ]
     assert "latency floor unknown: the dense peak rate at float16 is not known (stated are int8)" in shown
     assert "frames missed are unknown, as the floor is" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["weigh", "alexnet", "--precision", "fp16", "--on", "mcu"], 0),
+        (["weigh", "alexnet", "--on", "stm32f746"], 0),
+        (["weigh", "alexnet", "--precision", "int8", "--on", "esp32"], 0),
+        (["weigh", "alexnet", "--precision", "fp16", "--on", "stm32f746", "--require-fit"], 1),
+        (["weigh", "lenet5", "--precision", "fp16", "--on", "toy", "--on", "stm32f746"], 2),
+        (["layer", "alexnet.fc6", "--bits", "16", "--on", "stm32f746"], 2),
+        (["layer", "alexnet.fc6", "--on", "stm32f746"], 0),
+        (["layer", "alexnet.pool1", "--bits", "16", "--on", "stm32f746"], 0),
+        (["layer", "alexnet.fc6", "--bits", "8", "--on", "stm32f746"], 0),
+    ],
+)
+def test_only_a_precision_that_was_asked_of_a_device_by_name_is_missed(arguments: list[str], code: int) -> None:
+    """A group's devices, and a device without any rate, say so in their rows."""
+    assert main(arguments) == code
 
 
 def test_the_energy_command_says_where_it_cannot_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

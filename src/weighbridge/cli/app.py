@@ -53,7 +53,7 @@ Examples:
 Exit codes:
   0  fine
   1  does not fit, with --require-fit
-  2  bad input or usage
+  2  bad input or usage; a device without a rate at the precision asked for
   3  not exact, with --strict
 """
 

@@ -37,7 +37,7 @@ Examples:
 \b
 Exit codes:
   0  fine
-  2  bad input or usage
+  2  bad input or usage; a device without a rate at the bits asked for
 """
 _BATCHING_HELP: Final = """\
 Show the throughput of designs that take other numbers of inputs at once: batch / latency.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weighbridge.calculators import Conv, Design, batching, given_device, layer, named, separable
 from weighbridge.cli import quantities
 from weighbridge.cli.output import look_of, show_lines, write
+from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
 from weighbridge.devices.device import Device
 from weighbridge.errors import BadSpec
@@ -19,6 +20,8 @@ from weighbridge.report.spans import Line
 from weighbridge.report.terminal import Look
 
 __all__ = ["Request", "carry_out_batching", "carry_out_layer", "carry_out_separable"]
+
+_BITS: Final = frozenset({"bits", "weight_bits", "activation_bits"})
 
 
 class Request(NamedTuple):
@@ -36,7 +39,9 @@ def carry_out_layer(request: Request) -> int:
     """Show one layer.  Raises ``BadSpec``."""
     check_targets([request.json], inputs_of(on=request.on))
     found = layer(named(request.name, _symbols(request)), _devices(request))
-    return _shown(found, request.json, lambda look: layer_lines(request.name, found, look))
+    _shown(found, request.json, lambda look: layer_lines(request.name, found, look))
+    asked_for = found.on[0].precision if found.on and not _BITS.isdisjoint(request.symbols) and found.macs else None
+    return warn_without_rate(request.on, asked_for)
 
 
 def carry_out_separable(request: Request) -> int:

@@ -13,6 +13,7 @@ from weighbridge.api import weigh
 from weighbridge.cli.inputs import is_size, parse
 from weighbridge.cli.output import formatted, show, write
 from weighbridge.cli.progress import progress
+from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
 from weighbridge.errors import BadSpec
 from weighbridge.report import Report
@@ -176,7 +177,11 @@ def _judged(report: Report, request: Request) -> int:
         return _explain(f"not exact: {_inexact(report)}", NOT_EXACT)
     if request.require_fit and unsure:
         return _explain(f"whether it fits {', '.join(unsure)} cannot be told", DOES_NOT_FIT)
-    return 0
+    if request.precision is None or not report.facts.macs:
+        return 0
+    from weighbridge.estimates import precision_named
+
+    return warn_without_rate(request.on, precision_named(request.precision))
 
 
 def _inexact(report: Report) -> str:

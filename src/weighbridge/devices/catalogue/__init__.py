@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from weighbridge.devices.device import KINDS, Device, EnergyTable
 from weighbridge.errors import BadSpec
 
-__all__ = ["energy_names", "find", "find_all", "find_energy", "names", "path_of"]
+__all__ = ["energy_names", "find", "find_all", "find_energy", "find_one_by_one", "names", "path_of"]
 
 _FOLDER = Path(__file__).parent
 _ENERGY = _FOLDER / "energy"
@@ -41,6 +42,11 @@ def find_all(name_or_path: str) -> tuple[Device, ...]:
         kind = _plain(name_or_path)
         return tuple(device for device in map(find, names()) if device.kind == kind)
     return (find(name_or_path),)
+
+
+def find_one_by_one(wanted: Iterable[str]) -> tuple[Device, ...]:
+    """The devices among ``wanted`` that are named by themselves, not by a group."""
+    return tuple(find(name) for name in wanted if _plain(name) not in KINDS)
 
 
 def energy_names() -> tuple[str, ...]:
