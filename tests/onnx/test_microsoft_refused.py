@@ -78,6 +78,11 @@ def test_a_contradiction_names_its_node(call: Single, message: str) -> None:
         ),
         (call("GroupQueryAttention", *GROUPED, i32(6), **KV), (2, 1, 64), "how many positions of the cache are filled"),
         (
+            call("GroupQueryAttention", *GROUPED, i32(6), **KV, results=3),
+            (2, 1, 64),
+            "how many positions of the cache are filled depends on values",
+        ),
+        (
             call("GroupQueryAttention", *GROUPED, i32(6), sliding_window_cache=1, **KV),
             (2, 1, 64),
             "which positions a cache of one window holds",

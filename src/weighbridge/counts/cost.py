@@ -8,7 +8,17 @@ from typing import NamedTuple
 from weighbridge.counts.facts import Uncounted
 from weighbridge.errors import GraphError
 from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node
-from weighbridge.operators.record import Call, Kind, Loops, Op, Work, known_total, read_all_write_all
+from weighbridge.operators.record import (
+    Call,
+    DependsOnValues,
+    Kind,
+    Loops,
+    Op,
+    Work,
+    grouped,
+    known_total,
+    read_all_write_all,
+)
 from weighbridge.passes.rewrite import call_of
 from weighbridge.passes.static import runs, static_tensors
 
@@ -100,7 +110,8 @@ def _own_cost(node: Node, graph: Graph, operators: Mapping[str, Op], path: str) 
     unknown = next((t for t in (*node.inputs, *node.outputs) if graph.tensors[t].shape is None), None)
     if unknown is not None:
         if op.loops is not None:
-            return _uncounted(node, values, path, f"the shape of {unknown} is unknown")
+            reason = _own_reason(node, op, graph) or f"the shape of {unknown} is unknown"
+            return _uncounted(node, values, path, reason)
         return Cost(0, Work(), True, op.is_free and not node.fused, *_bytes_where_known(op), values)
     try:
         return _known_cost(node, op, graph, operators, values)
@@ -115,6 +126,20 @@ def reason_of(node: Node, op: Op | None) -> str:
     return (
         "there is no rule for this operator" if node.operator == UNKNOWN else f"there is no operator {node.operator!r}"
     )
+
+
+def _own_reason(node: Node, op: Op, graph: Graph) -> str:
+    """Why the rule of a contraction cannot tell it, where all its operands are known; "" where it says nothing."""
+    operands = [(name, kind) for name, tensor in node.operands if (kind := graph.tensors[tensor].type) is not None]
+    if op.loops is None or len(operands) < len(node.operands):
+        return ""
+    try:
+        op.loops(Call(grouped(operands), node.attributes))
+    except DependsOnValues as error:
+        return error.what
+    except GraphError:
+        pass  # What else is wrong shows in the shape that is unknown.
+    return ""
 
 
 def _bytes_where_known(op: Op) -> tuple[int | None, int | None]:

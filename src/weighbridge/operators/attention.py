@@ -15,7 +15,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 
 from .normalisation import SOFTMAX
-from .record import Call, Kind, Loops, Op, Work
+from .record import Call, DependsOnValues, Kind, Loops, Op, Work
 from .rules import known, number
 from .shapes import asked_outputs, broadcast
 
@@ -42,7 +42,7 @@ class _Heads(NamedTuple):
     @property
     def all_keys(self) -> int:
         if self.past is None:
-            raise GraphError("how many positions of the cache are filled depends on values")
+            raise DependsOnValues("how many positions of the cache are filled depends on values")
         return self.past + self.keys
 
     @property

@@ -17,6 +17,7 @@ from weighbridge.graph import Attribute, TensorType
 __all__ = [
     "REQUIRED",
     "Call",
+    "DependsOnValues",
     "Kind",
     "Loops",
     "Op",
@@ -141,6 +142,10 @@ class Call:
         raise GraphError(f"{name} must be text, not {value!r}")
 
 
+class DependsOnValues(GraphError):
+    """What a rule cannot tell before inference; the message says why."""
+
+
 def grouped(types: Iterable[tuple[str, TensorType]]) -> dict[str, tuple[TensorType, ...]]:
     """The types of a call's operands by operand name; a variadic operand has several."""
     groups: dict[str, list[TensorType]] = {}
@@ -230,7 +235,7 @@ def read_all_write_all(call: Call) -> Traffic:
 class Op:
     """An operator, defined once.
 
-    ``infer`` gives the outputs' types; a bare ``DType`` in their place says that the shape depends on values.   ``loops``
+    ``infer`` gives the outputs' types; a bare ``DType`` in their place says that the shape depends on values.  ``loops``
     are its contractions, the one place where MACs come from; ``work`` is everything else it computes, or None where that
     depends on values: ``least_work`` is then what it computes whatever they are.  ``does_nothing`` tells of a call whose
     result is its first operand (a pool of single values), which no runtime runs.  ``fuses`` marks a producer that a
