@@ -30,9 +30,7 @@ def macs_by_precision(
             continue
         call = call_where_known(graph, node)
         if call is not None:
-            multiplied = {slot.name for slot in op.slots if slot.use in ("data", "weight")}
-            types = (graph.tensors[tensor].dtype for name, tensor in node.operands if name in multiplied)
-            precision = precision_of(types)
+            precision = precision_of(op.multiplied(call))
             macs[precision] = macs.get(precision, 0) + op.macs(call)
     return macs
 

@@ -15,7 +15,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 
 from .normalisation import SOFTMAX
-from .record import Call, DependsOnValues, Kind, Loops, Op, Work
+from .record import Call, DependsOnValues, Kind, Loops, Op, Work, types_of
 from .rules import known, number
 from .shapes import asked_outputs, broadcast
 
@@ -210,6 +210,11 @@ def _cache_work(call: Call, heads: _Heads) -> Work:
     return read.plus(Work(add=1, div=1, compare=2).times(heads.keys)).times(position)
 
 
+def _multiplies(call: Call) -> tuple[DType, ...]:
+    """Queries, keys and values: a mask is added, and a cache of another type is dequantised to theirs."""
+    return types_of(call, "q", "k", "v")
+
+
 def _asked(call: Call) -> tuple[Attribute, ...]:
     value = call["outputs"]
     return value if isinstance(value, tuple) else (value,)
@@ -223,6 +228,7 @@ ATTENTION_OPERATORS: Final = (
         _infer,
         _work,
         loops=_loops,
+        multiplies=_multiplies,
         attributes={
             "heads": 0,
             "kv_heads": 0,

@@ -9,8 +9,8 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
 from .arithmetic import real_parts
-from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, result_dtype
-from .record import Call, Kind, Loops, Op, Work
+from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
+from .record import Call, Kind, Loops, Op, Work, types_of
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
 
 __all__ = ["CONVOLUTION_OPERATORS"]
@@ -202,6 +202,7 @@ CONVOLUTION_OPERATORS: Final = (
         _infer,
         contraction_work,
         loops=_loops,
+        multiplies=multiplied_types,
         attributes={**_COMMON, **QUANTISED, "weight_layout": "oi_spatial"},
         fuses=True,
         summary="convolution with groups, stride, dilation and padding; quantised too; padded taps count",
@@ -214,6 +215,7 @@ CONVOLUTION_OPERATORS: Final = (
         _infer_transposed,
         contraction_work,
         loops=_transposed_loops,
+        multiplies=multiplied_types,
         attributes={**_COMMON, **QUANTISED, "weight_layout": "io_spatial", "output_padding": 0, "output_size": ()},
         fuses=True,
         summary="transposed convolution; each product of an input value counts once",
@@ -225,6 +227,7 @@ CONVOLUTION_OPERATORS: Final = (
         _infer_deformable,
         _deformable_work,
         loops=_loops,
+        multiplies=lambda call: types_of(call, "x", "w"),
         attributes={
             **{name: value for name, value in _COMMON.items() if name != "output_dtype"},
             "weight_layout": "oi_spatial",

@@ -9,7 +9,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
 from .arithmetic import real_parts
-from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, result_dtype
+from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
 from .record import Call, Kind, Loops, Op, Traffic, Work, known_total
 from .rules import dtype_of, number
 from .shapes import broadcast
@@ -199,6 +199,7 @@ LINEAR_OPERATORS: Final = (
         _infer_linear,
         _product_work,
         loops=_linear_loops,
+        multiplies=multiplied_types,
         attributes={
             "weight_layout": "oi",
             "transpose_x": False,
@@ -217,6 +218,7 @@ LINEAR_OPERATORS: Final = (
         _infer_matmul,
         _product_work,
         loops=_matmul_loops,
+        multiplies=multiplied_types,
         attributes={
             "transpose_x": False,
             "transpose_w": False,

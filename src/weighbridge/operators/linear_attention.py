@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
-from .record import REQUIRED, Call, Kind, Loops, Op, Work
+from .record import REQUIRED, Call, Kind, Loops, Op, Work, types_of
 from .shapes import asked_outputs
 
 __all__ = ["LINEAR_ATTENTION_OPERATORS"]
@@ -97,6 +97,7 @@ LINEAR_ATTENTION_OPERATORS: Final = (
         _infer,
         _work,
         loops=_loops,
+        multiplies=lambda call: types_of(call, "q", "k", "v", "state"),
         attributes={"heads": REQUIRED, "kv_heads": REQUIRED, "rule": "gated_delta", "outputs": ("y",)},
         summary="attention through a state that every token updates, its cost linear in the tokens",
     ),

@@ -24,10 +24,10 @@ from weighbridge.graph import Attribute
 
 from .arithmetic import real_parts
 from .quantisation import dynamic_quantisation
-from .record import Call, Work
+from .record import Call, Work, types_of
 from .rules import dtype_of
 
-__all__ = ["QUANTISED", "QUANTISED_SLOTS", "contraction_work", "result_dtype"]
+__all__ = ["QUANTISED", "QUANTISED_SLOTS", "contraction_work", "multiplied_types", "result_dtype"]
 
 QUANTISED_SLOTS: Final = (
     "x_scale:statistic? x_zero_point:statistic? w_scale:statistic? w_zero_point:statistic? "
@@ -40,6 +40,11 @@ QUANTISED: Final[dict[str, Attribute]] = {"quantisation": "by_operands"}
 def result_dtype(call: Call) -> DType:
     """The attribute ``output_dtype`` if it is given, else the type of the result's zero point, else that of x."""
     return dtype_of(call, call.y_zero_point.dtype if call.has("y_zero_point") else call.x.dtype, "output_dtype")
+
+
+def multiplied_types(call: Call) -> tuple[DType, ...]:
+    """The types of x and w, of a float x that is quantised as the operator runs that of w alone."""
+    return types_of(call, *(("w",) if call.text("quantisation") == "dynamic" else ("x", "w")))
 
 
 def _quantisation_work(call: Call) -> Work:

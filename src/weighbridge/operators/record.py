@@ -29,6 +29,7 @@ __all__ = [
     "nothing",
     "parse_operands",
     "read_all_write_all",
+    "types_of",
 ]
 
 
@@ -231,6 +232,11 @@ def read_all_write_all(call: Call) -> Traffic:
     return Traffic(reads, known_total(output.bytes for output in call.outputs))
 
 
+def types_of(call: Call, *names: str) -> tuple[DType, ...]:
+    """The element types of these operands, of those that are there."""
+    return tuple(one.dtype for name in names for one in call.all(name))
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """An operator, defined once.
@@ -242,6 +248,9 @@ class Op:
     following unary function is fused into; ``random`` an operator whose result is new every time, so that it is never
     computed in advance.  ``may_overwrite`` says whether the result may be written where an operand lies, given its slot and
     type: the elements of the result that are kept apart meanwhile, None where it may not.
+
+    ``multiplies`` gives the types whose values the contractions multiply, by default those of all data and weights: what is
+    only added to a product, or multiplied in another form than it is kept in, has no say in the precision.
     """
 
     name: str
@@ -259,6 +268,7 @@ class Op:
     summary: str = ""
     does_nothing: Callable[[Call], bool] | None = None
     may_overwrite: Callable[[Call, str, TensorType], int | None] | None = None
+    multiplies: Callable[[Call], tuple[DType, ...]] | None = None
 
     @property
     def slots(self) -> tuple[Operand, ...]:
@@ -268,6 +278,12 @@ class Op:
     def is_free(self) -> bool:
         """Whether it computes nothing at all, by rule."""
         return self.work is nothing and self.loops is None
+
+    def multiplied(self, call: Call) -> tuple[DType, ...]:
+        """The element types that the contractions of a call multiply."""
+        if self.multiplies is not None:
+            return self.multiplies(call)
+        return types_of(call, *(slot.name for slot in self.slots if slot.use in ("data", "weight")))
 
     def macs(self, call: Call) -> int:
         """Multiply-accumulates of the call: the sum over its contractions."""

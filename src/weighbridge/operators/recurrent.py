@@ -17,12 +17,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-from weighbridge.dtypes import DTYPES
+from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
 from .quantisation import dynamic_quantisation
-from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing
+from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing, types_of
 from .rules import INT64, number, selects, sizes_of
 from .shapes import asked_outputs
 from .unary import UNARY_OPERATORS
@@ -220,6 +220,12 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
         """A hidden value and step: 1 add to join the two products, 2 for biases; what the gates' functions and their products take."""
         return _pointwise(cell, call)
 
+    def multiplies(call: Call) -> tuple[DType, ...]:
+        """What goes in, the state and the weights; where the layer is ``dynamic``, 8-bit integers."""
+        return (
+            (DTYPES["int8"],) if call.integer("dynamic") else types_of(call, "x", "w", "r", "initial_h", "projection")
+        )
+
     def loops(call: Call) -> tuple[Loops, ...]:
         """Two products a direction and step: gates x hidden by features, and by the state; where it is projected one more, the
         state by hidden.
@@ -233,6 +239,7 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
         lambda call: _result(cell, call),
         work,
         loops=loops,
+        multiplies=multiplies,
         attributes=attributes,
         summary=summary,
     )
