@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import MISSING
 from functools import cache
 from types import NoneType, UnionType
@@ -15,12 +15,15 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from weighbridge.errors import BadSpec
 from weighbridge.report.record import SCHEMA, Report
+from weighbridge.written import shown
 
 __all__ = ["from_plain", "from_text", "layout", "to_plain", "to_text"]
 
 _ORDER = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
 """Keys that every saved report has, in order; ``energy`` came later and may be missing."""
 _AS_IT_IS = frozenset({int, str, bool, NoneType})
+_MOST_BITS = 13_000
+"""Of a whole number: some 3,900 digits, as Python writes no more than 4,300."""
 _NOT_FINITE = "a number that is not finite is null"
 
 
@@ -97,7 +100,7 @@ def from_text(text: str) -> Report:
     """Read what ``to_text`` wrote.  Raises ``BadSpec`` for text that is no JSON or no report."""
     try:
         data = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         hint = "give the text that to_json() returned, or that --json wrote; not the path of the file"
         raise BadSpec(f"this is no saved report: {error}", hint=hint) from None
     return from_plain(data)
@@ -113,7 +116,7 @@ def from_plain(data: object) -> Report:
         raise BadSpec("this is no saved report: it has no schema", where="$")
     if data["schema"] != SCHEMA:
         hint = f"this version reads schema {SCHEMA}"
-        raise BadSpec(f"the report has schema {data['schema']!r}", where="$.schema", hint=hint)
+        raise BadSpec(f"the report has schema {shown(data['schema'])}", where="$.schema", hint=hint)
     missing = [key for key in _ORDER if key not in data]
     if missing:
         raise BadSpec(f"the saved report lacks {missing[0]!r}", where="$")
@@ -127,7 +130,17 @@ def from_plain(data: object) -> Report:
         path = misfit.path.removeprefix(".facts") if misfit.path.startswith(".facts.nodes") else misfit.path
         raise BadSpec(misfit.what, where=f"${path}", hint="this is no saved report") from None
     assert isinstance(report, Report)
+    for path, entries in _by_node(report):
+        if len(entries) != len(report.nodes):
+            what = f"has {len(entries):,} entries for {len(report.nodes):,} nodes"
+            raise BadSpec(what, where=f"${path}", hint="this is no saved report")
     return report
+
+
+def _by_node(report: Report) -> Iterator[tuple[str, Sized]]:
+    """Every list of a report that has an entry for each node, with its path."""
+    yield from ((f".memory.profile.{policy}", profile) for policy, profile in report.memory.profile.items())
+    yield from ((f".on[{place}].nodes", on.nodes) for place, on in enumerate(report.on) if on.nodes is not None)
 
 
 _Reader = Callable[[Any], Any]
@@ -161,7 +174,7 @@ class _Misfit(Exception):
 
 
 def _expected(what: str, value: object) -> _Misfit:
-    return _Misfit(f"must be {what}, not {value!r:.60}")
+    return _Misfit(f"must be {what}, not {shown(value)}")
 
 
 _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: "null"}
@@ -173,15 +186,37 @@ def _union(arguments: tuple[Any, ...]) -> _Reader:
     words = " or ".join(word for kind, word in _WORDS.items() if kind in scalars)
 
     def read(value: Any) -> Any:
-        if type(value) in scalars:
+        kind = type(value)
+        if kind is float and kind in scalars:
+            return _finite(value)
+        if kind is int and (kind in scalars or float in scalars):
+            return _amount(value) if kind in scalars else _finite(_amount(value))
+        if kind in scalars:
             return value
-        if float in scalars and type(value) is int:
-            return float(value)
         if others:
             return others[0](value)
         raise _expected(words, value)
 
     return read
+
+
+def _amount(value: int) -> int:
+    """``value``, which counts or measures something, as every number of a report does."""
+    if value < 0:
+        raise _expected("0 or more", value)
+    if value.bit_length() > _MOST_BITS:
+        raise _expected("a number of some 3,900 digits at most", value)
+    return value
+
+
+def _finite(value: float) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not 0 <= number < math.inf:
+        raise _expected("a finite number from 0 on", value)
+    return number
 
 
 def _items(item: _Reader) -> _Reader:

@@ -66,7 +66,7 @@ def _widths(rows: Sequence[Peak], width: int) -> tuple[list[tuple[str, int]], in
     longest = max(cells(name.rstrip()) for label in labels for name in _NEXT.split(label))
     narrowest = max(longest, min(widest, _LABELS[0]))
     for names in _FIGURES:
-        figures = [(name, max(len(name), *(len(getattr(row, name)) for row in rows))) for name in names]
+        figures = [(name, max(map(len, (name, *(getattr(row, name) for row in rows))))) for name in names]
         left = width - sum(size + _GAP for _, size in figures) - _GAP
         if left >= narrowest + min(nodes, _NODES[0]):
             break

@@ -145,4 +145,4 @@ def level(share: float | None, unicode: bool) -> str:
     if share is None:
         return "?"
     levels = _LEVELS if unicode else _ASCII_LEVELS
-    return levels[min(7, int(max(0.0, share) * 8))]
+    return levels[int(min(7.0, max(0.0, share) * 8))]

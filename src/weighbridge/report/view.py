@@ -125,14 +125,13 @@ def _row(visible: Visible, report: Report, policy: str) -> Row:
 def _counted(value: int, whole: int, is_exact: bool) -> Quantity:
     if not is_exact and not value:
         return Quantity("?", "?")
-    share = value / whole if whole else None
-    return Quantity(lower_bound(exact(value), is_exact), lower_bound(short(value), is_exact), share)
+    return Quantity(lower_bound(exact(value), is_exact), lower_bound(short(value), is_exact), _share(value, whole))
 
 
 def _alive(sums: Sums, peak: int | None) -> Quantity:
     if sums.alive is None:
         return Quantity("?", "?")
-    return Quantity(f"{exact(sums.alive)} B", decimal_bytes(sums.alive), sums.alive / peak if peak else None)
+    return Quantity(f"{exact(sums.alive)} B", decimal_bytes(sums.alive), _share(sums.alive, peak))
 
 
 def _total(report: Report, policy: str) -> Row:
@@ -152,7 +151,7 @@ def _profile(report: Report, policy: str, profile: Sequence[int | None], peak: i
     levels = []
     for start in range(0, len(profile), stretch):
         known = [size for size in profile[start : start + stretch] if size is not None]
-        levels.append(max(known) / top if known else None)
+        levels.append(_share(max(known), top) if known else None)
     node = printable(name or "", 60)
     size = decimal_bytes(top) if top < 1000 else f"{decimal_bytes(top)} ({binary_bytes(top)})"
     at = "node" if name == report.nodes[peak].name else "a node of the graph as written, in the time of node"
@@ -235,5 +234,9 @@ def _times(on: OnDevice, index: int) -> tuple[str | int | float | None, ...]:
     return (time.time_s, time.compute_s, time.memory_s, time.bound, time.intensity_ops_per_byte)
 
 
-def _share(value: int | None, whole: int) -> float | None:
-    return value / whole if value is not None and whole else None
+def _share(value: int | None, whole: int | None) -> float | None:
+    """A part of the whole; None where one of them is unknown, the whole is nothing, or no float holds it."""
+    try:
+        return value / whole if value is not None and whole else None
+    except OverflowError:
+        return None
