@@ -28,6 +28,7 @@ from weighbridge.calculators import (
 from weighbridge.calculators.presets import layer_of
 from weighbridge.counts import count
 from weighbridge.devices.catalogue import find
+from weighbridge.devices.device import PRECISIONS
 from weighbridge.textbook import names
 
 
@@ -247,6 +248,27 @@ def test_times_on_rates_that_are_given() -> None:
     (half,) = layer(spec, [given_device(bandwidth_bytes_per_s=10**9)]).on
     assert (half.compute_s, half.time_s, half.bound) == (None, None, None)
     assert half.notes[0].startswith("no latency, as the dense peak rate at int8 is not known")
+
+
+@pytest.mark.parametrize("bits", range(1, 65))
+@pytest.mark.parametrize("activation_bits", [None, 3, 8])
+def test_a_given_rate_holds_at_any_width(bits: int, activation_bits: int | None) -> None:
+    """Also at those that no device has a name for, such as integers of 3 bits."""
+    spec = Linear(c_i=1000, c_o=500, weight_bits=bits, activation_bits=activation_bits or bits)
+    (time,) = layer(spec, [given_device(10**9, 10**12)]).on
+    assert (time.compute_s, time.time_s, time.bound, time.peak_ops_per_s) == (0.001, 0.001, "compute", 10**9)
+    assert (time.ridge_ops_per_byte, time.notes) == (pytest.approx(0.001), ())
+    (none,) = layer(spec, [given_device(bandwidth_bytes_per_s=10**9)]).on
+    assert (none.compute_s, none.time_s) == (None, None)
+
+
+def test_no_rate_of_another_precision_is_taken_for_a_width_without_a_name() -> None:
+    spec = Linear(c_i=1000, c_o=500, weight_bits=3, activation_bits=3)
+    for name in ("toy", "a100", "stm32f746"):
+        (time,) = layer(spec, [find(name)]).on
+        rates = {peak.ops_per_s.value for peak in find(name).peaks}
+        assert len(find(name).peaks) < len(PRECISIONS) or len(rates) > 1
+        assert (time.compute_s, time.time_s) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["toy", "a100", "stm32f746", "raspberry-pi-5"])

@@ -224,8 +224,15 @@ def _notes(spec: LayerSpec, symbols: Symbols) -> Iterator[str]:
         yield "the input is the smallest that makes this output: with a stride, larger ones make it too"
 
 
+def _any_precision(device: Device) -> str | None:
+    """One that stands for all where the device has the same rate at each: it holds then for formats without a name too."""
+    rates = [peak.ops_per_s.value if peak else None for peak in map(device.peak, PRECISIONS)]
+    return PRECISIONS[0] if rates[0] is not None and len(set(rates)) == 1 else None
+
+
 def _time(needs: Demand, device: Device) -> LayerTime:
-    time, floor = node_times(needs, device)[0], latency(needs, device, needs.precision)
+    rated = needs.precision or _any_precision(device)
+    time, floor = node_times(needs, device, rated)[0], latency(needs, device, rated)
     return LayerTime(
         device=device.name,
         hardware=device.title,
