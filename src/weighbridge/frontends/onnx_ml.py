@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import Foreign, Held, Step
+from weighbridge.frontends.onnx_steps import Steps
 from weighbridge.frontends.onnx_tensors import type_of
 from weighbridge.graph import Attribute, Shape, TensorType
 
@@ -101,18 +102,16 @@ class Chain:
     def __init__(self, call: Foreign, tensor: str) -> None:
         self.call = call
         self.tensor = tensor
-        self.steps: list[Step] = []
+        self._made = Steps(call)
+
+    @property
+    def steps(self) -> list[Step]:
+        return self._made.steps
 
     def then(
-        self,
-        operator: str,
-        attributes: Mapping[str, Attribute] | None = None,
-        held: Sequence[Held] = (),
-        operand: str = "x",
+        self, operator: str, attributes: Mapping[str, Attribute] | None = None, held: Sequence[Held] = ()
     ) -> Chain:
-        result = self.call.inner(f"{operator}{len(self.steps)}")
-        self.steps.append(Step(operator, [(operand, self.tensor)], attributes or {}, [result], (), held))
-        self.tensor = result
+        self.tensor = self._made.make(operator, [("x", self.tensor)], attributes, held=held)
         return self
 
     def scores(self, transform: str, index: int, *, both: bool = False) -> Chain:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from weighbridge.errors import BadModel
-from weighbridge.frontends.foreign import Foreign, Step, asked_step
+from weighbridge.frontends.foreign import Foreign, Held, Step, asked_step
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
 
 __all__ = ["PACKED", "Pairs", "Steps", "heads_of", "number_in", "required"]
@@ -24,16 +24,22 @@ class Steps:
         self.call = call
         self.steps: list[Step] = []
 
-    def optional(self, position: int) -> str:
-        """An operand of the call, "" where it is absent."""
-        return self.call.operand(position) if self.call.has(position) else ""
+    def optional(self, position: int | None) -> str:
+        """An operand of the call, "" where it is absent; at no position where the operator has none."""
+        return self.call.operand(position) if position is not None and self.call.has(position) else ""
 
     def make(
-        self, operator: str, operands: Pairs, attributes: Mapping[str, Attribute] | None = None, *, into: str = ""
+        self,
+        operator: str,
+        operands: Pairs,
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        held: Sequence[Held] = (),
+        into: str = "",
     ) -> str:
         """Add a step with one result; returns its id."""
         made = into or self.call.inner(f"{operator}.{len(self.steps)}")
-        self.steps.append(Step(operator, _present(operands), attributes or {}, [made]))
+        self.steps.append(Step(operator, _present(operands), attributes or {}, [made], (), held))
         return made
 
     def split(self, x: str, parts: int, attributes: Mapping[str, Attribute]) -> list[str]:
@@ -97,7 +103,9 @@ def heads_of(call: Foreign, name: str = "num_heads") -> int:
     return heads
 
 
-def number_in(call: Foreign, position: int) -> Attribute:
-    """The whole number that an operand holds, unknown where that is not known before inference."""
+def number_in(call: Foreign, position: int, absent: Attribute = UNKNOWN) -> Attribute:
+    """The one whole number that an operand holds, unknown where that is not known before inference; ``absent`` without one."""
+    if not call.has(position):
+        return absent
     values = call.sizes(position)
     return values[0] if values is not None and len(values) == 1 else UNKNOWN

@@ -12,6 +12,8 @@ from typing import Final
 from weighbridge.dtypes import DTYPES
 from weighbridge.frontends.foreign import As, Foreign, Held, Rule, Step, bind, set_aside
 from weighbridge.frontends.onnx_ml import fault
+from weighbridge.frontends.onnx_steps import number_in
+from weighbridge.frontends.onnx_table_microsoft_layers import FUSED_LAYER_RULES
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
 
 __all__ = ["CONTRIB_DOMAIN", "CONTRIB_RULES", "SERVICE_DOMAIN", "SERVICE_RULES"]
@@ -35,11 +37,6 @@ def _text(operator: str, attributes: Callable[[Foreign], dict[str, Attribute]] |
         return (Step(operator, bind(call, "x *others"), given, call.outputs, (), _tables(call)),)
 
     return rule
-
-
-def _axis(call: Foreign) -> dict[str, Attribute]:
-    found = call.sizes(2)
-    return {"axis": found[0] if found is not None and len(found) == 1 else UNKNOWN}
 
 
 def _vector(call: Foreign) -> dict[str, Attribute]:
@@ -81,14 +78,6 @@ def _masked(call: Foreign) -> Sequence[Step]:
     return (*steps, Step("compress", pairs, {"axis": "flat"}, call.outputs))
 
 
-def _fast_gelu(call: Foreign) -> Sequence[Step]:
-    x, steps = call.operand(0), []
-    if call.has(1):
-        steps.append(Step("add", [("a", x), ("b", call.operand(1))], {}, [call.inner("biased")]))
-        x = call.inner("biased")
-    return (*steps, Step("gelu", [("x", x)], {"approximate": "tanh"}, call.outputs))
-
-
 def _parts(call: Foreign) -> Sequence[Step]:
     """What lies below 0, and what lies above it."""
     bounds: tuple[dict[str, Attribute], ...] = ({"high": 0.0}, {"low": 0.0})
@@ -111,7 +100,7 @@ CONTRIB_RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("StringRegexSplitWithOffsets", "StringECMARegexSplitWithOffsets"), _text("text_pieces")),
     "StringConcat": As("string_concat", "a b"),
     "StringEqual": As("text_equal", "a b"),
-    "StringJoin": _text("text_join", _axis),
+    "StringJoin": _text("text_join", lambda call: {"axis": number_in(call, 2)}),
     "StringSplit": _text("text_split"),
     "VectorToString": _text("vector_text", _vector),
     "MaskedFill": _masked,
@@ -123,7 +112,7 @@ CONTRIB_RULES: Final[dict[str, Rule]] = {
     "RobertaTokenizer": _tokenizer("int64", "int64", "int64"),
     "WordpieceTokenizer": _tokenizer("string", "int32", "int64"),
     "BertTokenizerDecoder": _decoder,
-    "FastGelu": _fast_gelu,
+    "FastGelu": FUSED_LAYER_RULES["FastGelu"],
     "NegPos": _parts,
     "SegmentSum": As("segment_sum", "x segments"),
     "SegmentExtraction": As("segments", "x"),

@@ -22,8 +22,6 @@ __all__ = ["ATTENTION_RULES"]
 _PACKED_REASON: Final = "how long each sequence of a packed batch is depends on values"
 _RESULTS: Final = "y present_key present_value scores"
 _TABLES: Final = "cos", "sin"
-_NOWHERE: Final = 99
-"""Where an operand stands that the operator does not have."""
 
 
 def _projected(steps: Steps, heads: int, quantised: Sequence[tuple[str, str]] = ()) -> list[str]:
@@ -77,9 +75,11 @@ def _mask(steps: Steps, position: int, keys: int | None = None) -> list[tuple[st
     return [("mask", tensor)]
 
 
-def _filled(call: Foreign, position: int, *, shared: bool) -> Attribute:
+def _filled(call: Foreign, position: int | None, *, shared: bool) -> Attribute:
     """How many positions of the cache are filled: all, unless it is a buffer that past and present share."""
-    return number_in(call, position) if shared else "all"
+    if not shared:
+        return "all"
+    return UNKNOWN if position is None else number_in(call, position)
 
 
 def _buffer(call: Foreign, name: str, position: int, *, shared: bool) -> Mapping[str, TensorType | None]:
@@ -111,13 +111,19 @@ def _quantised_attention(call: Foreign) -> Sequence[Step]:
     _check_rank(call, 0, 3)
     names = {3: "x_scale", 4: "w_scale", 6: "x_zero_point", 7: "w_zero_point"}
     quantised = [(name, call.operand(at)) for at, name in names.items() if call.has(at)]
-    return _with_projection(call, mask=5, past=8, bias=_NOWHERE, filled=_NOWHERE, quantised=quantised)
+    return _with_projection(call, mask=5, past=8, bias=None, filled=None, quantised=quantised)
 
 
 def _with_projection(
-    call: Foreign, *, mask: int, past: int, bias: int, filled: int, quantised: Sequence[tuple[str, str]] = ()
+    call: Foreign,
+    *,
+    mask: int,
+    past: int,
+    bias: int | None,
+    filled: int | None,
+    quantised: Sequence[tuple[str, str]] = (),
 ) -> Sequence[Step]:
-    """The positions of the operands say which is which."""
+    """The positions of the operands say which is which; None is one that the operator does not have."""
     heads, steps = heads_of(call), Steps(call)
     q, k, v = _projected(steps, heads, quantised)
     if call.get("do_rotary", 0):
@@ -153,7 +159,7 @@ class _Places(NamedTuple):
     filled: int
 
 
-def _parts(steps: Steps, heads: int) -> list[str]:
+def _parts(steps: Steps) -> list[str]:
     """Queries, keys and values of operands that hold one, two or three of them."""
     call = steps.call
     if call.has(1) and call.has(2):
@@ -173,7 +179,7 @@ def _unpacked(steps: Steps, position: int, parts: int) -> list[str]:
     return [steps.make("reshape", [("x", one)], flat) for one in taken]
 
 
-def _biased(steps: Steps, position: int, heads: int, tensors: list[str]) -> list[str]:
+def _biased(steps: Steps, position: int, tensors: list[str]) -> list[str]:
     """The bias of a projection that was done before, for queries, keys and values; keys of a cache have theirs already."""
     call = steps.call
     bias = call.type(position)
@@ -209,7 +215,7 @@ def _multi_head(places: _Places) -> Rule:
         _check_rank(call, 0, 3, 5)
         heads, steps = heads_of(call), Steps(call)
         is_complete = call.rank(1) == 4
-        q, k, v = _biased(steps, places.bias, heads, _parts(steps, heads))
+        q, k, v = _biased(steps, places.bias, _parts(steps))
         shared = call.has(places.filled) if call.op == "MultiHeadAttention" else bool(_shares(call))
         shared = shared and call.has(places.past) and not is_complete
         attributes: dict[str, Attribute] = {"heads": heads, "causal": bool(call.get("unidirectional", 0))}

@@ -133,10 +133,10 @@ def _dynamic_product(call: Foreign) -> Sequence[Step]:
     return _product(steps, pairs, call.services.dtype_name(call.operand(0)))
 
 
-def _blocks(call: Foreign, name: str = "block_size") -> int:
-    size = required(call, name)
+def _blocks(call: Foreign) -> int:
+    size = required(call, "block_size")
     if size < 1:
-        raise BadModel(f"{name} is {size}", where=call.name)
+        raise BadModel(f"block_size is {size}", where=call.name)
     return size
 
 

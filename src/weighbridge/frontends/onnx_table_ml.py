@@ -36,7 +36,7 @@ _NORMS: Final[dict[str, Attribute]] = {"MAX": "max", "L1": 1, "L2": 2}
 # Linear models
 
 
-def _linear(call: Foreign, chain: Chain, w: Held, b: Listed) -> Chain:
+def _linear(chain: Chain, w: Held, b: Listed) -> Chain:
     return chain.then("linear", _FLOAT, [w, *([b.held("b")] if b.length else [])])
 
 
@@ -52,7 +52,7 @@ def _linear_classifier(call: Foreign) -> Sequence[Step]:
     labels, intercepts = labels_of(call), listed(call, "intercepts")
     w = _classes_by_rows(call, listed(call, "coefficients"), features, intercepts.length or labels.length)
     classes = w.kind.shape[0]
-    _linear(call, chain, w, intercepts)
+    _linear(chain, w, intercepts)
     both = classes == 1 and labels.length == 2
     chain.scores(one_of(call, "post_transform", "NONE", TRANSFORMS), 1, both=both)
     return chain.then("label", {}, [labels.held("labels")] if labels.length else []).into(0).steps
@@ -64,7 +64,7 @@ def _linear_regressor(call: Foreign) -> Sequence[Step]:
     w = _classes_by_rows(call, coefficients, features, targets if targets > 0 else 0)
     if w.kind.shape[0] != targets:
         raise fault(call, f"has {targets} targets and {coefficients.length} coefficients of {features} features")
-    _linear(call, chain, w, listed(call, "intercepts"))
+    _linear(chain, w, listed(call, "intercepts"))
     return chain.scores(one_of(call, "post_transform", "NONE", TRANSFORMS), 0).steps
 
 
@@ -96,7 +96,7 @@ def _svm_regressor(call: Foreign) -> Sequence[Step]:
     w = _classes_by_rows(call, coefficients, features, 1)
     if w.kind.shape[0] != 1:
         raise fault(call, f"has {coefficients.length} coefficients of {features} values")
-    _linear(call, chain, w, _first(listed(call, "rho")))
+    _linear(chain, w, _first(listed(call, "rho")))
     if call.get("one_class", 0):
         chain.then("binarise")
     return chain.scores(one_of(call, "post_transform", "NONE", TRANSFORMS), 0).steps
@@ -122,7 +122,7 @@ def _svm_classifier(call: Foreign) -> Sequence[Step]:
             raise fault(
                 call, f"has {coefficients.length} coefficients of {features} features for {labels.length} labels"
             )
-        _linear(call, chain, w, _first(rho)).scores(transform, 1)
+        _linear(chain, w, _first(rho)).scores(transform, 1)
         return chain.then("label", {}, given).into(0).steps
     classes = len(sizes)
     if labels.length not in (0, classes):

@@ -8,6 +8,7 @@ from typing import Any, Final
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
+from weighbridge.frontends.onnx_steps import number_in
 from weighbridge.frontends.onnx_tensors import dtype_of
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
 
@@ -155,8 +156,7 @@ def _top_k(call: Foreign) -> dict[str, Attribute]:
 
 
 def _one_hot(call: Foreign) -> dict[str, Attribute]:
-    depth = call.sizes(1)
-    return {"depth": depth[0] if depth is not None and len(depth) == 1 else UNKNOWN, "axis": call.get("axis", -1)}
+    return {"depth": number_in(call, 1), "axis": call.get("axis", -1)}
 
 
 def _range(call: Foreign) -> dict[str, Attribute]:

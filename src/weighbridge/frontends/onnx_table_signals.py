@@ -8,6 +8,7 @@ from typing import Final
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_ml import fault, listed, one_of
+from weighbridge.frontends.onnx_steps import number_in
 from weighbridge.frontends.onnx_tensors import dtype_of
 from weighbridge.graph import UNKNOWN, Attribute
 
@@ -17,17 +18,9 @@ _ACTIVATIONS: Final = {"none": "", "silu": "silu", "swish": "silu"}
 _UPDATES: Final = {name: name for name in ("linear", "gated", "delta", "gated_delta")}
 
 
-def _whole(call: Foreign, position: int, default: Attribute) -> Attribute:
-    """The one whole number of an operand: ``default`` where it is absent, unknown where its value is."""
-    if not call.has(position):
-        return default
-    found = call.sizes(position)
-    return found[0] if found is not None and len(found) == 1 else UNKNOWN
-
-
 def _dft_axis(call: Foreign, rank: int) -> Attribute:
     """An attribute before opset 20; the last axis is that of the parts of complex numbers."""
-    axis = call.get("axis", 1) if call.version < 20 else _whole(call, 2, -2)
+    axis = call.get("axis", 1) if call.version < 20 else number_in(call, 2, -2)
     if not isinstance(axis, int):
         return UNKNOWN
     if not -rank <= axis < rank or axis % rank == rank - 1:
@@ -51,7 +44,7 @@ def _dft(call: Foreign) -> dict[str, Attribute]:
     size: Attribute = kind.shape[axis] if isinstance(axis, int) else UNKNOWN
     if form == "half_to_real" and isinstance(size, int):
         size = 2 * (size - 1)
-    size = _whole(call, 1, size)
+    size = number_in(call, 1, size)
     axes: Attribute = (axis,) if axis != UNKNOWN else UNKNOWN
     sizes: Attribute = (size,) if size != UNKNOWN else UNKNOWN
     return {"axes": axes, "sizes": sizes, "form": form, "scaled": inverse, "pairs": True}
@@ -59,15 +52,15 @@ def _dft(call: Foreign) -> dict[str, Attribute]:
 
 def _stft(call: Foreign) -> dict[str, Attribute]:
     return {
-        "step": _whole(call, 1, UNKNOWN),
-        "size": _whole(call, 3, "window"),
+        "step": number_in(call, 1),
+        "size": number_in(call, 3, "window"),
         "one_sided": bool(call.get("onesided", 1)),
     }
 
 
 def _mel(call: Foreign) -> dict[str, Attribute]:
     dtype = dtype_of(call.get("output_datatype", 1)).name
-    return {"bands": _whole(call, 0, UNKNOWN), "size": _whole(call, 1, UNKNOWN), "dtype": dtype}
+    return {"bands": number_in(call, 0), "size": number_in(call, 1), "dtype": dtype}
 
 
 def _n_grams(call: Foreign) -> Sequence[Step]:
