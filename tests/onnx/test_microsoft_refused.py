@@ -142,6 +142,15 @@ def test_the_length_of_a_cache_is_known_from_the_bias_of_the_scores() -> None:
     assert weigh(graph).facts.macs == 2 * 4 * 6 * 16 * 2
 
 
+def test_a_sliding_window_counts_the_full_rectangle() -> None:
+    whole = (*GROUPED, i32(6), None, None, None, f(1, 1, 1, 6))
+    macs = {
+        size: weigh(load(model_of(call("GroupQueryAttention", *whole, local_window_size=size, **KV)))).facts.macs
+        for size in (-1, 2)
+    }
+    assert macs[-1] == macs[2] == 2 * 4 * 6 * 16 * 2
+
+
 def test_shared_buffers_keep_their_shape_however_far_they_are_filled() -> None:
     buffer = f(2, 2, 4, 9, 4)
     made = call("Attention", X, W, B, None, buffer, None, i32(4), num_heads=4, past_present_share_buffer=1, results=2)

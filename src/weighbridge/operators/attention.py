@@ -165,7 +165,7 @@ def _present(call: Call, heads: _Heads) -> dict[str, TensorType | DType]:
 
 
 def _loops(call: Call) -> tuple[Loops, ...]:
-    """Every query meets every key, whatever a mask or causality hides afterwards: the full rectangle."""
+    """Every query meets every key, whatever a mask, causality or a sliding window hides afterwards: the full rectangle."""
     heads = _heads(call)
     groups = prod(heads.batch) * heads.heads
     return (
@@ -239,7 +239,7 @@ ATTENTION_OPERATORS: Final = (
             "score_function": False,
             "outputs": ("y",),
         },
-        summary="scaled dot-product attention, grouped queries and a cache included; causal ones count the full rectangle; "
-        "``log_sums`` are the logarithms of the softmax's sums",
+        summary="scaled dot-product attention, grouped queries and a cache included; causal ones and those of a sliding "
+        "window count the full rectangle; ``log_sums`` are the logarithms of the softmax's sums",
     ),
 )
