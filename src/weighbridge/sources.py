@@ -216,10 +216,10 @@ def _pt2(path: Path, choices: str, sizes: _Sizes) -> Graph:
 
 
 def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
-    from weighbridge.frontends.from_toml import load_toml, parse_choices
+    from weighbridge.frontends.from_toml import load_toml, merged
 
     _no_inputs(sizes, str(path))
-    return load_toml(path, {**parse_choices(choices, str(path)), **sizes.parameters})
+    return load_toml(path, merged(choices, sizes.parameters, str(path)))
 
 
 _READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {"onnx": _onnx, "pt2": _pt2, "toml": _toml}

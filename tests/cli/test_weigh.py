@@ -278,6 +278,22 @@ def test_a_network_file_takes_parameters_after_a_colon(tmp_path: Path, capsys: p
     assert weights["fc6"] == 51_380_224
 
 
+@pytest.mark.parametrize("network", ["lenet5", "mine.toml"])
+@pytest.mark.parametrize("options", [("--batch", "8"), ("--dim", "batch=8"), ("--on", "toy", "--batches", "2,8")])
+def test_a_parameter_is_given_in_one_place(
+    network: str, options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the name of a network, textbook or file, or beside it; two values are never settled silently."""
+    import weighbridge.textbook
+
+    (tmp_path / "mine.toml").write_bytes(Path(weighbridge.textbook.__file__).with_name("lenet5.toml").read_bytes())
+    assert main(["weigh", network, *options]) == 0
+    capsys.readouterr()
+    assert main(["weigh", f"{network}:batch=2", *options]) == 2
+    said = f"{network}: 'batch' is 2 in the name of the network, and 8 beside it; leave batch=2 out of the name"
+    assert said in one_line(capsys)
+
+
 def test_a_folder_of_a_network_s_name_is_no_obstacle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "alexnet").mkdir()
     assert main(["weigh", "alexnet"]) == 0

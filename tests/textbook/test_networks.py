@@ -179,8 +179,11 @@ def test_bad_choices_say_what_would_do(spec, said):
 
 def test_a_parameter_from_elsewhere_cannot_contradict_the_spec():
     assert textbook.find("alexnet", {"batch": 4}).tensors["fc8"].shape == (4, 1000)
-    with pytest.raises(BadSpec, match="twice"):
+    with pytest.raises(
+        BadSpec, match=r"^alexnet: 'batch' is 2 in the name of the network, and 4 beside it; leave batch=2"
+    ):
         textbook.find("alexnet:batch=2", {"batch": 4})
+    assert textbook.find("alexnet:batch=4", {"batch": 4}).tensors["fc8"].shape == (4, 1000)
 
 
 def test_networks_are_packaged():

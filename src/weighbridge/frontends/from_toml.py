@@ -17,7 +17,7 @@ from .toml_expression import Value
 from .toml_read import Specification, read
 from .toml_values import choose
 
-__all__ = ["graph_of", "load_toml", "parse_choices", "read_toml"]
+__all__ = ["graph_of", "load_toml", "merged", "parse_choices", "read_toml"]
 
 
 def load_toml(path: Path, parameters: Mapping[str, Value] | None = None) -> Graph:
@@ -57,3 +57,19 @@ def parse_choices(text: str, where: str) -> dict[str, str]:
             raise BadSpec(f"{name!r} is chosen twice", where=where)
         choices[name] = value
     return choices
+
+
+def merged(choices: str, parameters: Mapping[str, Value], where: str) -> dict[str, Value]:
+    """``choices`` as ``parse_choices`` reads them, and ``parameters`` that are given beside them, such as a batch.
+
+    Raises ``BadSpec`` for one that is in both with two values: neither is taken silently.
+    """
+    chosen: dict[str, Value] = {**parse_choices(choices, where)}
+    for name, value in parameters.items():
+        if str(chosen.get(name, value)) != str(value):
+            what = f"{name!r} is {chosen[name]} in the name of the network, and {value} beside it"
+            raise BadSpec(
+                what, where=where, hint=f"leave {name}={chosen[name]} out of the name, or give it there alone"
+            )
+        chosen[name] = value
+    return chosen

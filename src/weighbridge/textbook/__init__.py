@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weighbridge.errors import BadSpec
-from weighbridge.frontends.from_toml import graph_of, parse_choices, read_toml
+from weighbridge.frontends.from_toml import graph_of, merged, read_toml
 from weighbridge.frontends.toml_expression import Value
 from weighbridge.frontends.toml_read import Specification, nearest
 from weighbridge.graph import Graph
@@ -39,9 +39,4 @@ def find(spec: str, parameters: Mapping[str, Value] | None = None) -> Graph:
     """
     name, _, choices = spec.partition(":")
     found = specification(name.strip())
-    given: dict[str, Value] = {**parse_choices(choices, name)}
-    for key, value in (parameters or {}).items():
-        if key in given:
-            raise BadSpec(f"{key!r} is chosen twice", where=name)
-        given[key] = value
-    return graph_of(found, given, name)
+    return graph_of(found, merged(choices, parameters or {}, name), name)
