@@ -183,6 +183,8 @@ def test_a_parameter_from_elsewhere_cannot_contradict_the_spec():
         BadSpec, match=r"^alexnet: 'batch' is 2 in the name of the network, and 4 beside it; leave batch=2"
     ):
         textbook.find("alexnet:batch=2", {"batch": 4})
+    with pytest.raises(BadSpec, match="thousands of digits"):
+        textbook.find("alexnet:batch=2", {"batch": 10**5000})
     assert textbook.find("alexnet:batch=4", {"batch": 4}).tensors["fc8"].shape == (4, 1000)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.handwritten import MAX_FILE_BYTES, parse_toml
+from weighbridge.written import shown
 
 from .toml_build import build
 from .toml_expression import Value
@@ -66,10 +67,10 @@ def merged(choices: str, parameters: Mapping[str, Value], where: str) -> dict[st
     """
     chosen: dict[str, Value] = {**parse_choices(choices, where)}
     for name, value in parameters.items():
-        if str(chosen.get(name, value)) != str(value):
-            what = f"{name!r} is {chosen[name]} in the name of the network, and {value} beside it"
-            raise BadSpec(
-                what, where=where, hint=f"leave {name}={chosen[name]} out of the name, or give it there alone"
-            )
+        given = value if isinstance(value, str) else shown(value)
+        if chosen.get(name, given) != given:
+            what = f"{name!r} is {chosen[name]} in the name of the network, and {given} beside it"
+            hint = f"leave {name}={chosen[name]} out of the name, or give it there alone"
+            raise BadSpec(what, where=where, hint=hint)
         chosen[name] = value
     return chosen
