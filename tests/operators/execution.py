@@ -110,6 +110,10 @@ def work_of(operator: str, found: Call) -> Work:
     return OPERATORS[operator].work(found)
 
 
+def least_of(operator: str, found: Call) -> Work:
+    return OPERATORS[operator].least_work(found)
+
+
 def loops_of(operator: str, found: Call):
     return OPERATORS[operator].loops(found)
 

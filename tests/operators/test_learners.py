@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.operators.execution import Tally, call, macs_of, shape_of, typed, work_of
+from tests.operators.execution import Tally, call, least_of, macs_of, shape_of, typed, work_of
 from weighbridge.errors import GraphError
 from weighbridge.frontends.onnx_trees import paths_of
 from weighbridge.operators.table import OPERATORS
@@ -198,7 +198,7 @@ def test_no_row_takes_less_than_the_shortest_paths_or_more_than_the_longest(seed
         x=(1, 3),
         leaves=(sum(terms),),
     )
-    least = OPERATORS["tree_ensemble"].least_work(ensemble)
+    least = least_of("tree_ensemble", ensemble)
     stated = work_of("tree_ensemble", ensemble)
     assert (stated is None) == (found.questions[0] < found.questions[1] or found.values[0] < found.values[1])
     for _ in range(200):
@@ -249,7 +249,7 @@ def test_trees_read_at_least_what_the_shortest_paths_visit():
     unknown = call("tree_ensemble", {"targets": 1}, x=(5, 100), **operands)
     assert traffic(unknown) == (None, 5 * 4)
     assert work_of("tree_ensemble", unknown) is None
-    assert OPERATORS["tree_ensemble"].least_work(unknown) == (0, 0, 0, 0, 0, 0)
+    assert least_of("tree_ensemble", unknown) == (0, 0, 0, 0, 0, 0)
     for wrong in ((7, 3), (-1, 2), (1, 2, 3), 3):
         with pytest.raises(GraphError, match="the least and the most"):
             work_of(

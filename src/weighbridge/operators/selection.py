@@ -1,9 +1,10 @@
 """Sorting and selection, whose results often have a shape that only the values decide.
 
-The work is a bound that holds for every input: the k largest of n take n (1 + the number of bits of k - 1) compares, as a heap
-of k does, and the k-th smallest is the last of the k smallest; distinct values the compares of a merge sort, n times the bits of
-n - 1, and as many again to tell neighbours apart.  A position among n sorted boundaries takes as many compares as n has bits, by
-halving.  Non-maximum suppression counts every pair of boxes of a class once, none suppressed early.
+How many compares a selection takes depends on the order of the values, so the work is not known; a lower bound is what every
+order takes.  To tell the k largest of n, or the k-th, every value has to be compared with some other, so that all hang together:
+n - 1 compares, which suffice for the largest alone.  Distinct values take n - 1 as well.  A position among n sorted boundaries
+takes by halving the whole bits of n + 1 less one, or one more where n + 1 is no power of two.  Non-maximum suppression compares
+every score; how many pairs of boxes it meets depends on what is suppressed.
 """
 
 from __future__ import annotations
@@ -32,11 +33,28 @@ def _top_k(call: Call) -> tuple[TensorType | DType, ...]:
     return TensorType(shape, call.x.dtype), TensorType(shape, INT64)
 
 
-def _top_k_work(call: Call) -> Work:
-    """At most 1 compare an element, and as many more as k - 1 has bits."""
-    axis = axis_of(call.integer("axis"), len(call.x.shape))
-    k = call.outputs[0].shape[axis]
-    return Work(compare=call.x.elements * (1 + max(k - 1, 0).bit_length()) if k else 0)
+def _top_k_work(call: Call) -> Work | None:
+    """For the largest of n n - 1 compares; for more of them at least as many, by how the values lie; none for all of them in any
+    order.
+    """
+    k = call.outputs[0].shape[axis_of(call.integer("axis"), len(call.x.shape))]
+    return _best(call) if k < 2 or not _orders(call, k) else None
+
+
+def _orders(call: Call, k: int) -> bool:
+    """Whether the k best of a line differ from the line as it is."""
+    return bool(call.integer("sorted")) or k < call.x.shape[axis_of(call.integer("axis"), len(call.x.shape))]
+
+
+def _best(call: Call) -> Work:
+    k = call.outputs[0].shape[axis_of(call.integer("axis"), len(call.x.shape))]
+    return _compared(call) if k and _orders(call, k) else Work()
+
+
+def _compared(call: Call) -> Work:
+    """A line of n takes n - 1 compares."""
+    size = call.x.shape[axis_of(call.integer("axis"), len(call.x.shape))]
+    return Work(compare=call.x.elements // size * (size - 1) if size else 0)
 
 
 def _kth_value(call: Call) -> tuple[TensorType, ...]:
@@ -48,9 +66,10 @@ def _kth_value(call: Call) -> tuple[TensorType, ...]:
     return asked_outputs(call, {"y": TensorType(found, call.x.dtype), "indices": TensorType(found, INT64)})
 
 
-def _kth_value_work(call: Call) -> Work:
-    """At most 1 compare an element, and as many more as k - 1 has bits."""
-    return Work(compare=call.x.elements * (1 + max(call.integer("k") - 1, 0).bit_length()))
+def _kth_value_work(call: Call) -> Work | None:
+    """For the smallest or the largest of n n - 1 compares; for another at least as many, by how the values lie."""
+    ends = 1, call.x.shape[axis_of(call.integer("axis"), len(call.x.shape))]
+    return _compared(call) if call.integer("k") in ends else None
 
 
 def _search_sorted(call: Call) -> tuple[TensorType, ...]:
@@ -60,9 +79,16 @@ def _search_sorted(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(shape, INT64),)
 
 
-def _search_sorted_work(call: Call) -> Work:
-    """As many compares an element as the number of boundaries has bits."""
-    return Work(compare=call.x.elements * call.boundaries.shape[-1].bit_length())
+def _search_sorted_work(call: Call) -> Work | None:
+    """As many compares an element as halving takes: of n boundaries the bits of n where n + 1 is a power of two, else at least one
+    less.
+    """
+    places = call.boundaries.shape[-1] + 1
+    return _halved(call) if not places & (places - 1) else None
+
+
+def _halved(call: Call) -> Work:
+    return Work(compare=call.x.elements * ((call.boundaries.shape[-1] + 1).bit_length() - 1))
 
 
 def _histogram(call: Call) -> tuple[TensorType | DType, ...]:
@@ -135,16 +161,22 @@ def _compress(call: Call) -> tuple[DType, ...]:
 
 def _unique(call: Call) -> tuple[TensorType | DType, ...]:
     """Distinct values, where each first stood, and how often it did; ``inverse`` has a place for every position."""
-    positions = call.x.elements
-    if call["axis"] != "flat":
-        positions = call.x.shape[axis_of(call.integer("axis"), len(call.x.shape))]
-    inverse = TensorType((positions,), INT64)
+    inverse = TensorType((_positions(call),), INT64)
     return asked_outputs(call, {"y": call.x.dtype, "indices": INT64, "inverse": inverse, "counts": INT64})
 
 
-def _unique_work(call: Call) -> Work:
-    """At most 1 compare an element, and as many more as n - 1 has bits."""
-    return Work(compare=call.x.elements * (1 + max(call.x.elements - 1, 0).bit_length()))
+def _positions(call: Call) -> int:
+    """How many values, or slices along an axis, are told apart."""
+    return call.x.elements if call["axis"] == "flat" else call.x.shape[axis_of(call.integer("axis"), len(call.x.shape))]
+
+
+def _unique_work(call: Call) -> Work | None:
+    """At least n - 1 compares for n values or slices, by how they lie."""
+    return Work() if _positions(call) < 2 else None
+
+
+def _told_apart(call: Call) -> Work:
+    return Work(compare=max(_positions(call) - 1, 0))
 
 
 def _check_boxes(call: Call) -> None:
@@ -163,12 +195,12 @@ def _non_max_suppression(call: Call) -> tuple[DType, ...]:
     return (INT64,)
 
 
-def _non_max_suppression_work(call: Call) -> Work:
-    """An area 1 mul, 2 add a box; a pair 7 compare (corners, empty, threshold), 4 add, 1 mul, 1 div; a score 1 compare."""
-    batch, classes, boxes = (1, 1, *call.scores.shape)[-3:]
-    pairs = batch * classes * (boxes * (boxes - 1) // 2)
-    done = Work(add=4, mul=1, div=1, compare=7).times(pairs).plus(Work(add=2, mul=1).times(batch * boxes))
-    return done.plus(Work(compare=call.scores.elements))
+def _non_max_suppression_work(call: Call) -> None:
+    """At least 1 compare a score: how many pairs of boxes are met depends on what is suppressed."""
+
+
+def _scores_compared(call: Call) -> Work:
+    return Work(compare=call.scores.elements)
 
 
 SELECTION_OPERATORS: Final = (
@@ -187,6 +219,7 @@ SELECTION_OPERATORS: Final = (
         "x k:control?",
         _top_k,
         _top_k_work,
+        least_work=_best,
         attributes={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True},
         summary="the k largest or smallest along an axis, and their positions",
     ),
@@ -196,6 +229,7 @@ SELECTION_OPERATORS: Final = (
         "x",
         _kth_value,
         _kth_value_work,
+        least_work=_compared,
         attributes={"k": REQUIRED, "axis": -1, "keep_dims": False, "outputs": ("y",)},
         summary="the k-th smallest along an axis, such as the median, and where asked for its position",
     ),
@@ -205,6 +239,7 @@ SELECTION_OPERATORS: Final = (
         "x boundaries",
         _search_sorted,
         _search_sorted_work,
+        least_work=_halved,
         summary="where values belong among sorted boundaries",
     ),
     Op(
@@ -248,6 +283,7 @@ SELECTION_OPERATORS: Final = (
         "x",
         _unique,
         _unique_work,
+        least_work=_told_apart,
         attributes={"axis": "flat", "sorted": True, "outputs": ("y",)},
         summary="distinct values, their positions, and how often each occurs",
     ),
@@ -257,6 +293,7 @@ SELECTION_OPERATORS: Final = (
         "boxes scores count:control? overlap:control? threshold:control?",
         _non_max_suppression,
         _non_max_suppression_work,
+        least_work=_scores_compared,
         attributes={"box_format": "corners"},
         summary="boxes that no better box of their class overlaps too much",
     ),
