@@ -1,8 +1,7 @@
-"""Measurements of others: carried in docs/measurements.md with their source; here only their ratios are computed."""
+"""Measurements of others: carried in docs/measurements.md with their source; rates and frames missed come from `batching`."""
 
 from __future__ import annotations
 
-import math
 import re
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.lecture.entries import check, rounds_to
+from weighbridge.calculators import Design, batching
 
 
 @cache
@@ -45,12 +45,12 @@ def _(value, key):
 
 @check("latency", "frame_ms", "frames_missed")
 def _(value, key):
+    rows = {"segformer_b5": "SegFormer-B5", "efficientvit_l1": "EfficientViT-L1"}
+    found = batching([Design(1, Fraction(figures(row)[1]) / 1000, name) for name, row in rows.items()], fps=30)
     if key == "frame_ms":
-        assert rounds_to(Fraction(1000, 30), value)
+        assert rounds_to(1000 * found.deadline_s, value)
         return
-    for name, row in (("segformer_b5", "SegFormer-B5"), ("efficientvit_l1", "EfficientViT-L1")):
-        milliseconds = figures(row)[1]
-        assert math.ceil(Fraction(milliseconds) / 1000 * 30) - 1 == value[name]
+    assert {design.name: design.frames_missed for design in found.designs} == {name: value[name] for name in rows}
 
 
 @check("latency", "conditions_of_these")
@@ -69,8 +69,8 @@ def _(value):
 
 @check("throughput", "design_1", "design_2", "server_1", "server_32")
 def _(value, key):
-    latency = Fraction(value["latency_ms"]) / 1000
-    assert value["batch"] / latency == value["throughput_per_s"]
+    (design,) = batching([Design(value["batch"], Fraction(value["latency_ms"]) / 1000)]).designs
+    assert design.throughput_per_s == value["throughput_per_s"]
     assert figures(f"`{key}`") == [value["batch"], value["latency_ms"], value["throughput_per_s"]]
 
 
@@ -79,7 +79,8 @@ def _(value, key):
     milliseconds, reciprocal, batched, gflops = figures("TSM, 8 frames")
     if key == "tsm_8f":
         assert [milliseconds, reciprocal, batched] == list(value.values())
-        assert rounds_to(1000 / Fraction(milliseconds), reciprocal)
+        (design,) = batching([Design(1, Fraction(milliseconds) / 1000)]).designs
+        assert rounds_to(design.throughput_per_s, reciprocal)
     elif key == "tsm_8f_gflops":
         assert gflops == value
     else:
