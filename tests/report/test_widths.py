@@ -38,6 +38,7 @@ def test_any_table_keeps_to_the_width(grid: Grid, width: int, indent: int) -> No
 
 
 COMMANDS = (
+    "devices",
     "energy",
     "energy ./many.toml",
     "energy ./large.toml",

@@ -13,9 +13,16 @@ __all__ = ["check_device", "list_devices", "show_device"]
 
 def list_devices() -> int:
     """Print a line for every device of the catalogue, by kind: the name that ``--on`` takes, the kind, the full name."""
+    from weighbridge.cli.output import look_of, show_lines
+    from weighbridge.report.spans import Line, Style, clip, in_ascii
+
     known = sorted((find(name) for name in names()), key=lambda device: KINDS.index(device.kind))
     name, kind = (max(len(text) for text in column) for column in zip(*((d.name, d.kind) for d in known), strict=True))
-    sys.stdout.write("".join(f"{device.name:{name}}  {device.kind:{kind}}  {device.title}\n" for device in known))
+    look = look_of(sys.stdout)
+    room = look.measure - name - kind - 4
+    texts = (f"{device.name:{name}}  {device.kind:{kind}}  {clip(device.title, room)}" for device in known)
+    lines = (Line.of((text, Style.PLAIN)) for text in texts)
+    show_lines(lines if look.unicode else map(in_ascii, lines), look)
     return 0
 
 
