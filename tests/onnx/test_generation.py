@@ -88,9 +88,52 @@ def test_an_encoder_runs_once() -> None:
         [weight("table", WORDS, HIDDEN), weight("w", HIDDEN, HIDDEN)],
     )
     facts = weigh(searched("BeamSearch", BEAMS, ["sequences"], encoder=encoder, decoder=decoder(), model_type=1)).facts
-    assert facts.macs == 3 * 5 * HIDDEN * HIDDEN
+    # The decoder sees one word in each of 12 beams; what its cache holds nobody says.
+    assert facts.macs == 3 * 5 * HIDDEN * HIDDEN + 12 * HIDDEN * 3 * HIDDEN
     assert facts.parameters == HIDDEN * (WORDS + HIDDEN) + HIDDEN * (WORDS + 3 * HIDDEN + WORDS)
-    assert {one.reason for one in facts.uncounted} >= {"the shape of x#2 is unknown"}
+    assert {one.reason for one in facts.uncounted} >= {"the shape of past_0 is unknown"}
+
+
+def test_the_first_pass_behind_an_encoder_sees_what_that_made_in_every_beam() -> None:
+    """The encoder makes scores, its values for 5 words, and from these a cache for the words made and one for its own."""
+    depth = HIDDEN // HEADS
+    encoder = graph(
+        [
+            node("Gather", ["table", "ids"], ["hidden"]),
+            node("Gather", ["table", "start"], ["first"]),
+            *(
+                made
+                for x, y in (("hidden", "cross"), ("first", "self"))
+                for made in (
+                    node("Reshape", [x, "heads"], [f"{x}_heads"]),
+                    node("Transpose", [f"{x}_heads"], [y], perm=[0, 2, 1, 3]),
+                )
+            ),
+        ],
+        [value("ids", ["n", "s"], INT32), value("mask", ["n", "s"], INT32), value("start", ["n", 1], INT32)],
+        [value(one, None) for one in ("first", "hidden", "self", "cross")],
+        [weight("table", WORDS, HIDDEN), tensor("heads", [0, 0, HEADS, depth], "int64")],
+    )
+    nodes = [
+        node("Gather", ["table", "word"], ["x"]),
+        node("MatMul", ["x", "head"], ["logits"]),
+        node("Transpose", ["hidden"], ["turned"], perm=[0, 2, 1]),
+        node("MatMul", ["x", "turned"], ["met"]),
+        *(node("Transpose", [one], [f"{one}_turned"], perm=[0, 1, 3, 2]) for one in ("self", "cross")),
+        node("MatMul", ["self", "self_turned"], ["own"]),
+        node("MatMul", ["cross", "cross_turned"], ["others"]),
+    ]
+    inputs = [
+        *(value("word", ["n", 1], INT32), value("mask", ["n", "s"], INT32), value("hidden", ["n", "s", HIDDEN])),
+        *(value(one, ["n", HEADS, one, depth]) for one in ("self", "cross")),
+    ]
+    results = [value(one, None) for one in ("logits", "met", "own", "others")]
+    weights = [weight("table", WORDS, HIDDEN), weight("head", HIDDEN, WORDS)]
+    behind = graph(nodes, inputs, results, weights)
+    facts = weigh(searched("BeamSearch", BEAMS, ["sequences"], encoder=encoder, decoder=behind, model_type=1)).facts
+    products = HIDDEN * WORDS + 5 * HIDDEN + HEADS * depth * (1 * 1 + 5 * 5)
+    assert facts.macs == 12 * products
+    assert [one.reason for one in facts.uncounted] == ["how often it runs depends on values: one trip is counted"]
 
 
 def test_how_many_beams_there_are_may_come_with_the_data() -> None:

@@ -1,8 +1,9 @@
 """Generation of text in one ONNX node (com.microsoft BeamSearch, GreedySearch, Sampling): the networks that it runs, as bodies.
 
-An encoder and a first decoder run once.  The decoder runs as often as the text gets longer, which its values decide: one pass
-of it counts, of a model without an encoder the first, over the whole prompt.  Whatever else these operators do with the scores
-is not counted, as it has no MACs; a pass whose shapes the file leaves open says which products it misses.
+An encoder and a first decoder run once.  The decoder runs as often as the text gets longer, which its values decide: one
+pass of it counts, the first: of a model without an encoder over the whole prompt, else of one word.  Whatever else these
+operators do with the scores is not counted, as it has no MACs; a pass whose shapes the file leaves open says which products
+it misses.
 
 Source: ONNX Runtime, docs/ContribOperators.md, and the subgraphs that its tools write.
 """
@@ -39,6 +40,7 @@ class _Search:
         self.has_beams = call.op.endswith("BeamSearch")
         self.prompt = call.type(0)
         beams = number_in(call, _BEAMS) if self.has_beams else 1
+        self.made_by_encoder: list[Shape | None] = []
         self.rows: int | None = None
         if self.prompt is not None and self.prompt.shape and isinstance(beams, int) and beams > 0:
             self.rows = self.prompt.shape[0] * beams
@@ -81,11 +83,37 @@ class _Search:
             types.append(Shaped(found, declared.dtype))
         return types
 
+    def resumed(self) -> list[Shaped]:
+        """Types of the inputs of a decoder behind an encoder, in its first pass: one word, and what the encoder made for each beam.
+
+        The word, a mask over the prompt, the encoder's second result, and as caches those behind it, in their order.
+        """
+        hidden, caches = self.made_by_encoder[1:2], self.made_by_encoder[2:]
+        types = []
+        for place, (_, declared) in enumerate(self.formals("decoder")):
+            rank = -1 if declared.dimensions is None else len(declared.dimensions)
+            found: Shape | None = None
+            if place == 0 and rank == 2:
+                found = (1, 1)
+            elif rank == 2 and self.prompt is not None and len(self.prompt.shape) == 2:
+                found = self.prompt.shape
+            elif rank == 3 and hidden:
+                found = hidden.pop(0)
+            elif rank == 4 and caches:
+                found = caches.pop(0)
+            if found and self.rows is not None:
+                found = (self.rows, *found[1:])
+            is_known = found is not None and self.rows is not None and not declared.contradicts(found)
+            types.append(Shaped(found if is_known else declared.shape({}), declared.dtype))
+        return types
+
     def once(self, name: str, types: list[Shaped], operands: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Add a network that runs once; returns what it makes, as operands of the next."""
         built = build_body(self.capture, self.scope, self.call, name, types)
         captured = [("captures", tensor) for tensor in built.frame.captured]
         kinds = [(tensor.shape, tensor.dtype) for tensor in map(built.tensor, range(len(built.outputs)))]
+        if name == "encoder":
+            self.made_by_encoder = [shape for shape, _ in kinds]
         names = [self.capture.names.fresh(f"{self.call.name}.{name}:{index}") for index in range(len(kinds))]
         made = self.scope.frame.builder.opaque(
             LOOP,
@@ -129,7 +157,8 @@ def _search(capture: Capture, scope: Scope, call: Foreign, record: Record) -> No
     if call.get("init_decoder"):
         operands = search.once("init_decoder", search.decoded("init_decoder", length, 0), operands) or operands
         new, past = 1, length
-    built = build_body(capture, scope, call, "decoder", search.decoded("decoder", new, past))
+    types = search.resumed() if call.get("encoder") else search.decoded("decoder", new, past)
+    built = build_body(capture, scope, call, "decoder", types)
     finish(capture, scope, call, record, LOOP, operands, [built], search.results(), None)
 
 
