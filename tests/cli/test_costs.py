@@ -39,6 +39,9 @@ def test_devices_of_one_name_are_judged_each_and_told_apart(
     original = (Path(catalogue.__file__).parent / "stm32f746.toml").read_text(encoding="utf-8")
     Path("mine.toml").write_text(re.sub(r"^bytes = { value = [0-9_]+", "bytes = { value = 1e12", original, flags=re.M))
     both = [part for device in order for part in ("--on", device)]
+    assert main(["weigh", "alexnet", *both]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if re.match(r"stm32f746( \(2\))?: ", line)]
+    assert len({head.split(":")[0] for head in heads}) == 2
     assert main(["weigh", "alexnet", *both, "--require-fit", "--csv"]) == 1
     captured = capsys.readouterr()
     columns = captured.out.splitlines()[0].split(",")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from weighbridge.counts import Uncounted
 from weighbridge.errors import printable
@@ -29,6 +30,7 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False, po
 
     ``policy`` is the memory policy whose running profile stands beside the nodes.
     """
+    report = _with_devices_told_apart(report)
     profile = report.memory.profile.get(policy, ())
     peak = _place_of_peak(report, policy, profile)
     rows = None if all_rows else _ROWS
@@ -54,6 +56,11 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False, po
         notes=_notes((report.network.capture, *report.notes) if report.network.capture else report.notes),
         tool=printable(report.tool),
     )
+
+
+def _with_devices_told_apart(report: Report) -> Report:
+    names = told_apart(on.device for on in report.on)
+    return replace(report, on=tuple(on._replace(device=name) for on, name in zip(report.on, names, strict=True)))
 
 
 def _place_of_peak(report: Report, policy: str, profile: Sequence[int | None]) -> int | None:
