@@ -22,7 +22,7 @@ def _zip(*names: str) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name in names:
-            archive.writestr(name, b"")
+            archive.writestr(zipfile.ZipInfo(name), b"")  # of a fixed date: the bytes name a test
     return stream.getvalue()
 
 
