@@ -35,7 +35,8 @@ _TAIL = """\
 |---|---|
 | 0 | fine |
 | 1 | does not fit, with `--require-fit` |
-| 2 | bad input or usage; one line on standard error: what, where, what to do; a file with several faults lists them below it. Also a device named by itself that has no rate at the `--precision` asked for: the report is written all the same |
+| 2 | bad input or usage: one line on standard error says what, where, what to do; the faults of a file are listed below it |
+| 2 | a device named by itself has no rate at the `--precision` asked for; the report is written all the same |
 | 3 | not exact, with `--strict` |
 
 Progress and warnings go to standard error. With `--json -`, `--csv -` or `--markdown -` standard output has that and nothing
