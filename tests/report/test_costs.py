@@ -110,6 +110,12 @@ def test_a_board_is_short_by_a_number_of_bytes() -> None:
     assert rows["stm32f746"]["floor"].startswith("~")  # its rate is not verified
 
 
+def test_the_rate_of_a_row_is_that_of_its_own_batch_whatever_others_are_weighed() -> None:
+    shown = page(weighbridge.weigh("alexnet", on=["toy", "a100"], batches=[8, 64]))
+    place = [column.title for column in shown.devices.columns].index("per s at most")
+    assert [row.cells[place] for row in shown.devices.rows] == ["0.6902", "8,341"]
+
+
 def test_an_unknown_time_is_a_question_mark() -> None:
     shown = page(weighbridge.weigh("alexnet", on=["stm32f746", "toy"], fps=30))
     board, toy = (

@@ -69,8 +69,10 @@ def _is_doubtful(on: OnDevice) -> bool:
 
 def _device_row(on: OnDevice, has_deadline: bool) -> GridRow:
     latency = on.latency
-    points = {point.batch: point.per_s for point in on.throughput.by_batch} if on.throughput else {}
-    per_s = points.get(on.conditions.batch) if on.conditions.batch is not None else None
+    from weighbridge.estimates import batch_point
+
+    batch = on.conditions.batch
+    per_s = None if batch is None else batch_point(batch, latency, on.fit).per_s
     doubt = "" if latency.verified else "~"
     frames = on.deadline.frames_missed if on.deadline else None
     missed = (_UNKNOWN if frames is None else f">= {exact(frames)}",) if has_deadline else ()
