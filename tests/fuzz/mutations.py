@@ -133,7 +133,7 @@ def _on_model(data: bytes, others: Sequence[bytes], random: Random) -> bytes:
     try:
         model = ModelProto.FromString(data)
         other = ModelProto.FromString(random.choice(others))
-    except DecodeError:
+    except (DecodeError, ValueError):  # ValueError: protobuf's pure Python implementation, of a name that is no UTF-8
         return _flip(data, others, random)
     try:
         for _ in range(random.choice((1, 1, 2))):

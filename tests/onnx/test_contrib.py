@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime_extensions
 import pytest
 from onnx import helper
 
@@ -22,7 +21,17 @@ from weighbridge.frontends.onnx_table import RULES
 from weighbridge.frontends.onnx_table_contrib import CONTRIB_DOMAIN
 from weighbridge.graph import Role
 
-LIBRARY = onnxruntime_extensions.get_library_path()
+
+def _library() -> str:
+    """Importing the extensions chooses protobuf's slow implementation for every process to come: that is taken back."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", "upb")
+        import onnxruntime_extensions
+
+        return onnxruntime_extensions.get_library_path()
+
+
+LIBRARY = _library()
 
 
 def texts(*values: Any) -> np.ndarray:
