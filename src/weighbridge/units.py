@@ -71,14 +71,7 @@ def seconds(value: float) -> str:
     if value < 0:
         return f"-{seconds(-value)}"
     mantissa, _, power = f"{value:.15e}".partition("e")
-    digits, exponent = mantissa.replace(".", "")[:4], int(power)
-    step = max(0, -(exponent // 3))
-    if step >= len(_SECONDS) or exponent >= 9:
-        return f"{digits[0]}.{digits[1:]}e{power} s"
-    if exponent >= 3:
-        return f"{int(digits) * 10 ** (exponent - 3):,} s"
-    whole = exponent + 3 * step + 1
-    return f"{digits[:whole]}.{digits[whole:]} {_SECONDS[step]}"
+    return _prefixed(mantissa.replace(".", "")[:4], power, _SECONDS, largest=9)
 
 
 def joules(value: float) -> str:
@@ -90,14 +83,23 @@ def joules(value: float) -> str:
     if value < 0:
         return f"-{joules(-value)}"
     mantissa, _, power = f"{value:.4e}".partition("e")
-    digits, exponent = mantissa.replace(".", ""), int(power)
+    return _prefixed(mantissa.replace(".", ""), power, _JOULES, largest=12)
+
+
+def _prefixed(digits: str, power: str, units: tuple[str, ...], largest: int) -> str:
+    """``digits``, of which the first counts ``10**power``, in the unit that leaves 1 to 3 of them before the point.
+
+    ``units`` fall by thousands; beyond the last, and from ``10**largest`` on, the power is written out.
+    """
+    exponent = int(power)
     step = max(0, -(exponent // 3))
-    if step >= len(_JOULES) or exponent >= 12:
-        return f"{mantissa}e{power} J"
-    if exponent >= 4:
-        return f"{int(digits) * 10 ** (exponent - 4):,} J"
+    if step >= len(units) or exponent >= largest:
+        return f"{digits[0]}.{digits[1:]}e{power} {units[0]}"
+    behind = exponent - len(digits) + 1
+    if behind >= 0:
+        return f"{int(digits) * 10**behind:,} {units[0]}"
     whole = exponent + 3 * step + 1
-    return f"{int(digits[:whole]):,}.{digits[whole:]} {_JOULES[step]}"
+    return f"{int(digits[:whole]):,}.{digits[whole:]} {units[step]}"
 
 
 def significant(value: float) -> str:

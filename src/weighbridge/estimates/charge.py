@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from weighbridge.errors import BadSpec
+from weighbridge.estimates.deadline import ROUNDING
 
 __all__ = ["Battery", "Charge", "battery_named", "charge"]
 
 _SECONDS_AN_HOUR: Final = 3600
-_ROUNDING: Final = Fraction(1, 10**12)
-"""The energy was computed in floating point: a quotient that is whole but for that is whole."""
 _BATTERY: Final = re.compile(
     r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*(m?)[aA][hH]\s*@\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(m?)[vV]"
 )  # of the letters only m has another meaning as a capital: mega
@@ -61,7 +60,7 @@ def charge(energy_j: float | None, battery: Battery | None, batch: int | None = 
         return None
     coulombs = Fraction(energy_j) / battery.voltage_v
     milliampere_hours = coulombs * 1000 / _SECONDS_AN_HOUR
-    runs = int(battery.capacity_mah / milliampere_hours * (1 + _ROUNDING))
+    runs = int(battery.capacity_mah / milliampere_hours * (1 + ROUNDING))
     try:
         return Charge(float(coulombs), float(milliampere_hours), runs, None if batch is None else runs * batch)
     except OverflowError:

@@ -6,9 +6,11 @@ import math
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-__all__ = ["Deadline", "deadline", "frames_missed"]
+__all__ = ["ROUNDING", "Deadline", "deadline", "frames_missed"]
 
-_ROUNDING: Final = Fraction(1, 10**12)
+ROUNDING: Final = Fraction(1, 10**12)
+"""What computing in floating point may have added to a time or an energy, as a part of it: a quotient that is whole but for that
+is whole."""
 
 
 class Deadline(NamedTuple):
@@ -32,7 +34,7 @@ def deadline(fps: Fraction, floor_s: float | None, layerwise_s: float | None) ->
 
 def _not_rounded_up(time_s: float) -> Fraction:
     """A time that was computed in floating point, less what rounding may have added: 100 ms must not miss a frame of 100 ms."""
-    return Fraction(time_s) * (1 - _ROUNDING)
+    return Fraction(time_s) * (1 - ROUNDING)
 
 
 def frames_missed(latency_s: Fraction, fps: Fraction) -> int:

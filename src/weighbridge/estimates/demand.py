@@ -122,9 +122,8 @@ def _moved(
     for node, counted in zip(running, facts.nodes, strict=True):
         moves.exact = True
         taken = moves.of(deployed, node, static)
-        if (
-            counted.read_bytes is not None
-        ):  # what is counted of an ``if`` may be another branch than the one that reads most
+        if counted.read_bytes is not None:
+            # Of an ``if`` another branch may be counted than the one that reads most.
             taken = _at_most(taken, counted.read_bytes)
         kept = sum(size for storage, size in taken.items() if storage not in inputs)
         moves.add(reads, taken.items(), deployed)
