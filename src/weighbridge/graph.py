@@ -12,6 +12,7 @@ from enum import StrEnum
 from math import prod
 from typing import NamedTuple
 
+from .arena import Arena
 from .dtypes import DType
 from .errors import GraphError
 
@@ -170,7 +171,7 @@ class Graph:
     ``capture`` says how a running model was turned into this graph; "" where a file already was one.  ``allocations`` are
     what the framework held while it ran, in the order of their making; empty where nothing ran or that is not known.
     ``blocks`` are the scopes of modules with parts and a computation of their own, unlike a mere list of layers; None where
-    nobody knows which those are.
+    nobody knows which those are.  ``arena`` are the requests of the runtime that the file was made for; None without one.
 
     Raises ``GraphError`` when built from parts that do not fit: an operand that nothing makes or that is made later, a
     tensor made twice, a stored tensor that a node writes, a name used twice, dimensions that are negative, absurd or too many.
@@ -185,6 +186,7 @@ class Graph:
     capture: str = ""
     allocations: tuple[Allocation, ...] = ()
     blocks: frozenset[str] | None = None
+    arena: Arena | None = None
 
     def __post_init__(self) -> None:
         _verify(self)

@@ -122,6 +122,7 @@ def rebuilt(
         graph.capture,
         graph.allocations,
         graph.blocks,
+        graph.arena,
     )
 
 

@@ -1,0 +1,90 @@
+"""A TensorFlow Lite model as records: structure alone, every offset checked, no weight read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weighbridge.dtypes import DType
+from weighbridge.graph import Shape
+
+__all__ = ["Operator", "Quantisation", "Subgraph", "TfliteModel", "TfliteTensor"]
+
+
+class Quantisation(NamedTuple):
+    """How a tensor is quantised: the numbers of scales and zero points, and the axis along which they change.
+
+    ``kind`` is ``affine``, ``blockwise`` (then ``block_size`` values share a scale, which stands in another tensor) or
+    ``custom``.
+    """
+
+    kind: str
+    scales: int = 0
+    zero_points: int = 0
+    axis: int = 0
+    block_size: int = 0
+
+
+class TfliteTensor(NamedTuple):
+    """``shape`` is None where the file gives none, ``signature`` the shape with -1 for what may change, None without one.
+
+    ``data`` is (offset, bytes) of its values in the file, None where it has none; ``external_bytes`` those of values that
+    stand in another file.  ``sparse_values`` is how many values a sparse tensor stores.
+    """
+
+    index: int
+    name: str
+    shape: Shape | None
+    signature: Shape | None
+    dtype: DType
+    buffer: int
+    is_variable: bool
+    quantisation: Quantisation | None
+    data: tuple[int, int] | None
+    external_bytes: int = 0
+    sparse_values: int | None = None
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether its values are part of the model."""
+        return self.data is not None or self.external_bytes > 0
+
+
+class Operator(NamedTuple):
+    """``op`` is the builtin's name in the schema (``CONV_2D``), ``CUSTOM`` or ``BUILTIN_<code>`` for one that is not known;
+    ``custom`` what a custom operator is called.
+
+    ``inputs`` are tensor indices, -1 for an optional one that is absent.  ``options`` has the fields of its options by the
+    schema's names, defaults filled in; enumerations are numbers.  ``custom_options`` is (offset, bytes) in the file.
+    """
+
+    index: int
+    op: str
+    custom: str
+    version: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    intermediates: tuple[int, ...]
+    options: Mapping[str, Any]
+    custom_options: tuple[int, int] | None = None
+
+
+class Subgraph(NamedTuple):
+    name: str
+    tensors: tuple[TfliteTensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class TfliteModel(NamedTuple):
+    """``metadata`` is (offset, bytes) in the file by name; ``signatures`` are (key, subgraph)."""
+
+    path: Path
+    data: memoryview
+    version: int
+    description: str
+    subgraphs: tuple[Subgraph, ...]
+    metadata: Mapping[str, tuple[int, int]]
+    signatures: tuple[tuple[str, int], ...]
