@@ -1,0 +1,144 @@
+"""A reader of flatbuffers that trusts no offset.
+
+The format, as flatbuffers.dev's "Internals" describes it: everything is little-endian; the file begins with the offset of
+the root table; a table begins with the signed distance back to its vtable, which has its own size, that of the table, and
+for each field the distance from the start of the table, 0 where the field is absent; vectors and strings are behind an
+unsigned offset and begin with their length.  A union is a type number and the offset of a table.
+
+Parts may be shared, so that a small file could describe a huge tree: what is read all together is bounded by the size of
+the file.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from weighbridge.errors import BadModel
+
+__all__ = ["Buffer", "Table"]
+
+_DAMAGED: Final = "the file is damaged: download or convert it again"
+_FORMATS: Final[Mapping[str, struct.Struct]] = {kind: struct.Struct(f"<{kind}") for kind in "?bBhHiIqQfd"}
+_I32, _U32, _U16 = _FORMATS["i"], _FORMATS["I"], _FORMATS["H"]
+_SHARING: Final = 4
+"""So many times its own size a file may be read; writers share little more than virtual tables, which count nothing."""
+_SMALLEST: Final = 1 << 16
+
+
+class Buffer:
+    """The bytes of a file, and how much more of them may be read."""
+
+    __slots__ = ("data", "left", "size")
+
+    def __init__(self, data: memoryview) -> None:
+        self.data = data
+        self.size = len(data)
+        self.left = _SHARING * self.size + _SMALLEST
+
+    def root(self) -> Table:
+        """The root table.  Raises ``BadModel`` where there is none."""
+        return Table(self, self.offset(0))
+
+    def spend(self, count: int) -> None:
+        """Note that so many bytes were read."""
+        self.left -= count
+        if self.left < 0:
+            raise BadModel("its parts refer to the same bytes over and over", hint=_DAMAGED)
+
+    def number(self, form: struct.Struct, position: int) -> Any:
+        """A number at a position of the file."""
+        if not 0 <= position <= self.size - form.size:
+            self.leave(position)
+        return form.unpack_from(self.data, position)[0]
+
+    def offset(self, position: int) -> int:
+        """Where the offset at a position leads: forwards, inside the file."""
+        target: int = position + self.number(_U32, position)
+        if not position < target <= self.size - 4:
+            self.leave(target)
+        return target
+
+    def leave(self, position: int) -> NoReturn:
+        raise BadModel(f"an offset leads to byte {position:,} of a file of {self.size:,}", hint=_DAMAGED)
+
+
+class Table:
+    """A table.  A field is read by its number in the schema, from 0; one that is absent has its default."""
+
+    __slots__ = ("buffer", "position", "size", "vtable", "vtable_size")
+
+    def __init__(self, buffer: Buffer, position: int) -> None:
+        buffer.spend(4)
+        self.buffer = buffer
+        self.position = position
+        self.vtable: int = position - buffer.number(_I32, position)
+        self.vtable_size: int = buffer.number(_U16, self.vtable)
+        self.size: int = buffer.number(_U16, self.vtable + 2)
+        if self.vtable_size < 4 or self.vtable + self.vtable_size > buffer.size:
+            raise BadModel(f"the table at byte {position:,} has no proper list of fields", hint=_DAMAGED)
+        if self.size < 4 or position + self.size > buffer.size:
+            raise BadModel(f"the table at byte {position:,} is cut off", hint=_DAMAGED)
+
+    def _at(self, field: int, width: int) -> int:
+        """Where a field lies in the file; 0 where it is absent."""
+        entry = 4 + 2 * field
+        if entry + 2 > self.vtable_size:
+            return 0
+        at: int = self.buffer.number(_U16, self.vtable + entry)
+        if not at:
+            return 0
+        if not 4 <= at <= self.size - width:
+            raise BadModel(f"a field of the table at byte {self.position:,} lies outside of it", hint=_DAMAGED)
+        return self.position + at
+
+    def number(self, field: int, kind: str, default: Any = 0) -> Any:
+        """A number; ``kind`` is a letter of the module ``struct``."""
+        form = _FORMATS[kind]
+        at = self._at(field, form.size)
+        return form.unpack_from(self.buffer.data, at)[0] if at else default
+
+    def table(self, field: int) -> Table | None:
+        """A table, or that of a union whose number is in the field before."""
+        at = self._at(field, 4)
+        return Table(self.buffer, self.buffer.offset(at)) if at else None
+
+    def span(self, field: int, width: int = 1) -> tuple[int, int] | None:
+        """(position of the first element, number of elements) of a vector with elements of ``width`` bytes."""
+        at = self._at(field, 4)
+        if not at:
+            return None
+        start = self.buffer.offset(at)
+        count: int = self.buffer.number(_U32, start)
+        if start + 4 + count * width > self.buffer.size:
+            raise BadModel(f"a list of {count:,} elements at byte {start:,} goes beyond the file", hint=_DAMAGED)
+        return start + 4, count
+
+    def numbers(self, field: int, kind: str) -> tuple[Any, ...] | None:
+        """A vector of numbers; None where it is absent."""
+        width = _FORMATS[kind].size
+        found = self.span(field, width)
+        if found is None:
+            return None
+        start, count = found
+        self.buffer.spend(count * width)
+        return struct.unpack_from(f"<{count}{kind}", self.buffer.data, start)
+
+    def text(self, field: int) -> str:
+        """A string, "" where it is absent; what is not UTF-8 is replaced, as names decide nothing."""
+        found = self.span(field)
+        if found is None:
+            return ""
+        start, count = found
+        self.buffer.spend(count)
+        return bytes(self.buffer.data[start : start + count]).decode("utf-8", "replace")
+
+    def tables(self, field: int) -> list[Table]:
+        """A vector of tables; empty where it is absent."""
+        found = self.span(field, 4)
+        if found is None:
+            return []
+        start, count = found
+        self.buffer.spend(4 * count)
+        return [Table(self.buffer, self.buffer.offset(start + 4 * index)) for index in range(count)]
