@@ -14,8 +14,8 @@ from weighbridge.frontends.aten_archive_arguments import open_size
 from weighbridge.frontends.aten_archive_formulas import Formula, FormulaError, formula
 from weighbridge.frontends.aten_archive_json import Place
 from weighbridge.frontends.aten_archive_values import Symbols, dtype_at, text_of_size
-from weighbridge.frontends.onnx_inputs import settle
-from weighbridge.frontends.onnx_types import Declared
+from weighbridge.frontends.declared import Declared
+from weighbridge.frontends.input_sizes import settle
 from weighbridge.graph import MAX_DIMENSION
 
 __all__ = ["Sizes", "settled"]

@@ -12,13 +12,15 @@ from typing import Any
 
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel, GraphError, UnsupportedFormat, WeighbridgeError
+from weighbridge.frontends.declared import Declared
+from weighbridge.frontends.fresh_names import MAX_NAME
+from weighbridge.frontends.input_sizes import Sizes, settle
 from weighbridge.frontends.onnx_capture import NEWEST_OPSET, Capture
-from weighbridge.frontends.onnx_inputs import Sizes, settle
 from weighbridge.frontends.onnx_model import OnnxModel, read
 from weighbridge.frontends.onnx_packed import read_as_integers
 from weighbridge.frontends.onnx_roles import assign_roles
-from weighbridge.frontends.onnx_scope import MAX_NAME, Frame, Scope
-from weighbridge.frontends.onnx_types import Declared, declared_type
+from weighbridge.frontends.onnx_scope import Frame, Scope
+from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.graph import Graph
 
 __all__ = ["load_onnx"]

@@ -14,15 +14,15 @@ from typing import Any
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends import onnx_constants, onnx_control, onnx_generation, onnx_sequences, onnx_training
+from weighbridge.frontends.declared import Declared
 from weighbridge.frontends.foreign import Foreign, Held, Step, translate
+from weighbridge.frontends.fresh_names import MAX_NAME, Names
 from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
 from weighbridge.frontends.onnx_expansion import Expansion, functions_of, key_of
 from weighbridge.frontends.onnx_model import OnnxModel
 from weighbridge.frontends.onnx_names import scope_of
 from weighbridge.frontends.onnx_scope import (
-    MAX_NAME,
-    Names,
     Record,
     Scope,
     graphs_of,
@@ -32,7 +32,7 @@ from weighbridge.frontends.onnx_scope import (
 )
 from weighbridge.frontends.onnx_table import RULES
 from weighbridge.frontends.onnx_tensors import check_payload, dtype_of, type_of
-from weighbridge.frontends.onnx_types import Declared, declared_type
+from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.frontends.onnx_values import Asker, Values
 from weighbridge.graph import MAX_DIMENSION, UNKNOWN, Role, TensorType
 

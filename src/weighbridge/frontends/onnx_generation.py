@@ -13,11 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.dtypes import DTYPES
+from weighbridge.frontends.declared import Declared
 from weighbridge.frontends.foreign import Foreign
 from weighbridge.frontends.onnx_control import Shaped, build_body, finish, formals_of, graph_of, shaped
 from weighbridge.frontends.onnx_scope import Record, Scope
 from weighbridge.frontends.onnx_steps import number_in
-from weighbridge.frontends.onnx_types import Declared, declared_type
+from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.graph import LOOP, Shape, TensorType
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ class TfliteTensor(NamedTuple):
     stand in another file.  ``sparse_values`` is how many values a sparse tensor stores.
     """
 
-    index: int
+    number: int
     name: str
     shape: Shape | None
     signature: Shape | None
@@ -59,7 +59,7 @@ class Operator(NamedTuple):
     schema's names, defaults filled in; enumerations are numbers.  ``custom_options`` is (offset, bytes) in the file.
     """
 
-    index: int
+    number: int
     op: str
     custom: str
     version: int

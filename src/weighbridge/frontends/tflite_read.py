@@ -141,7 +141,7 @@ def _tensor(index: int, table: Table, buffers: _Data) -> TfliteTensor:
         raise BadModel(f"the element type {number} is not known", hint="convert the model with an older converter")
     buffer = _index(table.number(2, "I"), buffers, "buffer") if buffers else 0
     return TfliteTensor(
-        index=index,
+        number=index,
         name=table.text(3),
         shape=known,
         signature=signature,
@@ -197,7 +197,7 @@ def _operator(
     first = table.number(3, "B"), table.table(4)
     second = table.number(11, "B"), table.table(12)
     return Operator(
-        index=index,
+        number=index,
         op=op,
         custom=custom,
         version=version,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from weighbridge.errors import BadSpec, NeedsShape
-from weighbridge.frontends.onnx_types import Declared
+from weighbridge.frontends.declared import Declared
 from weighbridge.graph import MAX_DIMENSION, Shape
 
 __all__ = ["Sizes", "settle"]
