@@ -64,6 +64,10 @@ class Builder:
         """Declare a tensor kept with the model; returns its id."""
         return self._tensor(Tensor(tensor_id, shape, dtype, role))
 
+    def state(self, tensor_id: str, shape: Shape, dtype: DType) -> str:
+        """Declare a variable, which keeps its value from one inference to the next; returns its id."""
+        return self._tensor(Tensor(tensor_id, shape, dtype, Role.STATE))
+
     def add(
         self,
         operator: str,

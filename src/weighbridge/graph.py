@@ -233,7 +233,7 @@ def _verify_tensors(graph: Graph) -> set[str]:
         if tensor.shape not in shapes:
             check_shape(tensor, graph.name)
             shapes.add(tensor.shape)
-        if tensor.role in _STORED:
+        if tensor.role in _STORED or tensor.role is Role.STATE:
             ready.add(key)
     return ready
 

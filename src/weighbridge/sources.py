@@ -186,7 +186,7 @@ def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
     """The graph and the name of its format."""
     path, choices = Path(source), ""
     before, _, after = source.rpartition(":")
-    if before.lower().endswith(".toml") and not os.path.lexists(path):
+    if before.lower().endswith(_TAKES_CHOICES) and not os.path.lexists(path):
         path, choices = Path(before), after
     elif not os.path.lexists(path) or (path.is_dir() and _is_textbook(source)):
         return _textbook(source, sizes), "textbook"
@@ -196,7 +196,7 @@ def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
     reader = _READERS.get(found)
     if reader is None:
         expect(path, "onnx")
-        hint = "weighbridge reads ONNX models, exported PyTorch programs (.pt2) and networks written as TOML"
+        hint = "weighbridge reads ONNX and TensorFlow Lite models, exported PyTorch programs (.pt2) and networks written as TOML"
         raise UnsupportedFormat("this is of no format known here", where=path.name, hint=hint)
     return reader(path, choices, sizes), found
 
@@ -215,6 +215,15 @@ def _pt2(path: Path, choices: str, sizes: _Sizes) -> Graph:
     return load_pt2(path, batch=sizes.batch, sequence=sizes.sequence, dims=sizes.dims, inputs=inputs)
 
 
+def _tflite(path: Path, choices: str, sizes: _Sizes) -> Graph:
+    from weighbridge.frontends.from_tflite import load_tflite
+
+    if sizes.sequence is not None:
+        raise BadSpec("this format names no dimensions", where="sequence", hint="give the whole shape: --input x=1x128")
+    inputs = {name: tuple(shape) for name, shape in sizes.inputs.items()}
+    return load_tflite(path, batch=sizes.batch, dims=sizes.dims, inputs=inputs, signature=choices)
+
+
 def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
     from weighbridge.frontends.from_toml import load_toml, merged
 
@@ -222,7 +231,14 @@ def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
     return load_toml(path, merged(choices, sizes.parameters, str(path)))
 
 
-_READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {"onnx": _onnx, "pt2": _pt2, "toml": _toml}
+_READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {
+    "onnx": _onnx,
+    "pt2": _pt2,
+    "tflite": _tflite,
+    "toml": _toml,
+}
+_TAKES_CHOICES: Final = (".toml", ".tflite")
+"""Suffixes of files behind which a colon and choices may stand: parameters, or the name of a signature."""
 
 
 def _textbook(source: str, sizes: _Sizes) -> Graph:

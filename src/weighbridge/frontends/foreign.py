@@ -59,9 +59,12 @@ def whole_numbers(values: Iterable[Any]) -> tuple[int, ...] | None:
 
 
 class Foreign:
-    """One call as the file has it: operands and results by position, "" where an optional one is absent."""
+    """One call as the file has it: operands and results by position, "" where an optional one is absent.
 
-    __slots__ = ("attributes", "domain", "inputs", "name", "op", "outputs", "services", "version")
+    ``stated`` are the types that the file states of its results; empty where it states none.
+    """
+
+    __slots__ = ("attributes", "domain", "inputs", "name", "op", "outputs", "services", "stated", "version")
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class Foreign:
         attributes: Mapping[str, Any],
         version: int,
         services: Services,
+        stated: Sequence[TensorType] = (),
     ) -> None:
         self.name = name
         self.domain = domain
@@ -82,6 +86,7 @@ class Foreign:
         self.attributes = attributes
         self.version = version
         self.services = services
+        self.stated = stated
 
     @property
     def qualified(self) -> str:

@@ -15,7 +15,7 @@ reshapes, scales the tensor once, before inference), it reaches what that node's
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence, Set
 from functools import cache
 from typing import Final, cast
 
@@ -42,13 +42,16 @@ def assign_roles(
     static: frozenset[str] | set[str],
     origins: Mapping[str, str],
     operators: Mapping[str, Op],
+    quantised: Set[str] = frozenset(),
 ) -> None:
     """Set the role of every stored tensor of a graph and its bodies.
 
     ``static`` are the tensors that depend on no input, ``origins`` the operator that held a stored tensor ("" for an
-    initialiser).
+    initialiser), ``quantised`` those of whole numbers that stand for fractions.
     """
     uses: _Uses = dict.fromkeys(outputs, _DATA)
+    for tensor in quantised:
+        uses[tensor] = uses.get(tensor, _NOTHING) | {_DEQUANTISED}
     _collect(nodes, uses, static, operators)
     _assign(tensors, nodes, uses, origins)
 

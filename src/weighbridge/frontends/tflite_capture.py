@@ -1,0 +1,386 @@
+"""Walks the operators of a TensorFlow Lite model and builds ours.
+
+A tensor is named as the file names it.  Operators have no names there: a node has that of its first result.  Buffers that
+several tensors share are one storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from weighbridge.builder import Builder
+from weighbridge.errors import BadModel
+from weighbridge.frontends import tflite_control
+from weighbridge.frontends.foreign import Foreign, Rule, Step, translate
+from weighbridge.frontends.fresh_names import MAX_NAME, Names
+from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
+from weighbridge.frontends.tflite_table import ACTIVATIONS, CUSTOM_RULES, OWN_ACTIVATION, RULES
+from weighbridge.frontends.tflite_values import values_of
+from weighbridge.graph import UNKNOWN, Attribute, Role, Shape, Tensor, TensorType
+
+__all__ = ["MAX_EXPANDED", "Capture", "Frame"]
+
+MAX_EXPANDED: Final = 200_000
+"""Nodes that subgraphs may grow to where they are called: subgraphs that call subgraphs can double at every level."""
+_DAMAGED: Final = "the file is damaged: convert the model again"
+
+
+class Frame:
+    """A subgraph while it is read into a builder.
+
+    ``ids`` are the ids of its tensors so far, by number; ``path`` is what names inside get in front, ``scope`` the module path of
+    what called it, ``calls`` the subgraphs around it.  Frames of one builder are subgraphs put in the place of their calls.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        subgraph: int,
+        graph: Subgraph,
+        path: str = "",
+        scope: str = "",
+        outer: Frame | None = None,
+    ) -> None:
+        self.builder = builder
+        self.subgraph = subgraph
+        self.graph = graph
+        self.path = path
+        self.scope = scope
+        self.outer = outer
+        self.ids: dict[int, str] = {}
+        self.calls: frozenset[int] = (outer.calls if outer is not None else frozenset()) | {subgraph}
+        self.depth: int = 0 if outer is None else outer.depth + 1
+
+
+class Capture:
+    """One model while it is read.  Tensor ids are unique over the graph and all bodies.
+
+    ``nodes`` has the name of the node of each operator, by (subgraph, operator), and ``tensors`` the ids of tensors by (subgraph,
+    tensor), of the first call where a subgraph is called several times.
+    """
+
+    def __init__(self, model: TfliteModel, *, trusts_shapes: bool) -> None:
+        self.model = model
+        self.trusts_shapes = trusts_shapes
+        self.names = Names()
+        self.notes: list[str] = []
+        self.contradictions: list[str] = []
+        self.static: set[str] = set()
+        self.quantised: set[str] = set()
+        self.stored: dict[str, TfliteTensor] = {}
+        self.handles: dict[str, str] = {}
+        self.nodes: dict[tuple[int, int], str] = {}
+        self.tensors: dict[tuple[int, int], str] = {}
+        self.reached: set[int] = set()
+        self._storages: dict[tuple[int, Shape, str], str] = {}
+        self._states: dict[str, Tensor] = {}
+        self.expanded = 0
+
+    # Tensors
+
+    def find(self, frame: Frame, number: int, where: str) -> str:
+        """The id of a tensor, "" for one that is absent.  Raises ``BadModel`` where nothing has made it yet."""
+        if number < 0:
+            return ""
+        found = frame.ids.get(number)
+        if found is not None:
+            return found
+        tensor = frame.graph.tensors[number]
+        if tensor.is_stored:
+            return self._bind(frame, number, self._store(frame, tensor))
+        if tensor.is_variable:
+            state = self.state(frame, self.fresh(frame, tensor), self.type_of(tensor))
+            return self._bind(frame, number, state)
+        what = f"reads tensor {number} ({tensor.name!r}), which no operator before it makes"
+        raise BadModel(
+            what, where=where, hint="its operators are out of order, or in a circle: convert the model again"
+        )
+
+    def type_of(self, tensor: TfliteTensor) -> TensorType:
+        """The type that the file states.  Raises ``BadModel`` for a shape that no tensor has."""
+        shape = tensor.shape or ()
+        if any(size < 0 for size in shape):
+            what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has the shape {shape}"
+            raise BadModel(what, hint=_DAMAGED)
+        return TensorType(shape, tensor.dtype)
+
+    def fresh(self, frame: Frame, tensor: TfliteTensor) -> str:
+        """A new id for a tensor."""
+        return self.names.fresh((frame.path + (tensor.name or f"tensor_{tensor.number}"))[:MAX_NAME])
+
+    def _bind(self, frame: Frame, number: int, tensor_id: str) -> str:
+        frame.ids[number] = tensor_id
+        self.tensors.setdefault((frame.subgraph, number), tensor_id)
+        if frame.graph.tensors[number].quantisation is not None:
+            self.quantised.add(tensor_id)
+        return tensor_id
+
+    def bind(self, frame: Frame, number: int, tensor_id: str, where: str) -> None:
+        """State that a tensor is ``tensor_id`` from here on.  Raises ``BadModel`` where it has been made already."""
+        if number in frame.ids:
+            tensor = frame.graph.tensors[number]
+            raise BadModel(f"makes tensor {number} ({tensor.name!r}), which exists already", where=where, hint=_DAMAGED)
+        self._bind(frame, number, tensor_id)
+
+    def _store(self, frame: Frame, tensor: TfliteTensor) -> str:
+        """A stored tensor, made visible in the frame; tensors of one buffer, shape and type are one."""
+        kind = self.type_of(tensor)
+        key = tensor.buffer, kind.shape, kind.dtype.name
+        stored = self._storages.get(key)
+        if stored is None:
+            stored = self._storages[key] = self.fresh(frame, tensor)
+            self.stored[stored] = tensor
+            self._check_size(tensor, kind)
+        if stored not in frame.builder.tensors:
+            # The role is decided by what reads it, once everything is there (onnx_roles).
+            frame.builder.stored(stored, kind.shape, kind.dtype, Role.CONSTANT)
+        self.static.add(stored)
+        return stored
+
+    def _check_size(self, tensor: TfliteTensor, kind: TensorType) -> None:
+        if tensor.sparse_values is not None:
+            stored = f"{tensor.sparse_values:,} of {kind.elements:,} values"
+            self.notes.append(f"{tensor.name[:MAX_NAME]} is stored sparse: {stored}; it counts with all of them")
+            return
+        held, needed = (tensor.data or (0, 0))[1], kind.bytes
+        if needed is not None and held < needed:
+            what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has {held:,} bytes where its shape needs {needed:,}"
+            raise BadModel(what, hint=_DAMAGED)
+
+    def state(self, frame: Frame, state: str, kind: TensorType) -> str:
+        """A variable of a type, made visible in the frame."""
+        known = self._states.setdefault(state, Tensor(state, kind.shape, kind.dtype, Role.STATE))
+        if state not in frame.builder.tensors:
+            frame.builder.state(state, known.shape or (), known.dtype)
+        return state
+
+    def value_of(self, tensor_id: str) -> tuple[Any, ...] | None:
+        """The values of a stored tensor; None where they are not known before inference."""
+        stored = self.stored.get(tensor_id)
+        return None if stored is None else values_of(self.model, stored)
+
+    def expose(self, frame: Frame, builder: Builder, tensor_id: str) -> bool:
+        """Make a tensor visible in the builder of a body; True where it runs, so that it is an input of the body."""
+        if not tensor_id:
+            return False
+        tensor = frame.builder.tensors[tensor_id]
+        if tensor_id not in builder.tensors:
+            if tensor.role.is_stored:
+                builder.stored(tensor_id, tensor.shape or (), tensor.dtype, tensor.role)
+            elif tensor.role is Role.STATE:
+                builder.state(tensor_id, tensor.shape or (), tensor.dtype)
+            else:
+                builder.input(tensor_id, tensor.shape, tensor.dtype)
+        return tensor_id in builder.inputs
+
+    def carry(self, frame: Frame, builder: Builder, wanted: str, tensor_id: str) -> str:
+        """An input of a loop's body, of the type of what goes into the loop."""
+        if not tensor_id:
+            raise BadModel("a loop carries a tensor that is absent", where=wanted, hint=_DAMAGED)
+        tensor = frame.builder.tensors[tensor_id]
+        inner = builder.input(self.names.fresh(wanted), tensor.shape, tensor.dtype)
+        if tensor_id in self.handles:
+            self.handles[inner] = self.handles[tensor_id]
+        return inner
+
+    # Operators
+
+    def operators(self, frame: Frame) -> None:
+        """Add all operators of a subgraph."""
+        self.reached.add(frame.subgraph)
+        for operator in frame.graph.operators:
+            self.operator(frame, operator)
+
+    def operator(self, frame: Frame, operator: Operator) -> None:
+        name = self.node_name(frame, operator)
+        self.nodes.setdefault((frame.subgraph, operator.number), name)
+        if frame.depth:
+            self.expanded += 1
+            if self.expanded > MAX_EXPANDED:
+                what = f"its subgraphs expand to more than {MAX_EXPANDED:,} nodes"
+                raise BadModel(what, where=name, hint="no known network needs that: check where the file comes from")
+        special = tflite_control.SPECIAL.get(operator.op)
+        if special is not None:
+            special(self, frame, operator, name)
+            return
+        self.translate(frame, operator, self.call(frame, operator, name))
+
+    def node_name(self, frame: Frame, operator: Operator) -> str:
+        """That of its first result, up to the first of several names that a converter joined."""
+        first = frame.graph.tensors[operator.outputs[0]].name if operator.outputs else ""
+        return self.names.node(f"{frame.path}", first.partition(";")[0], _called(operator))
+
+    def inputs(self, frame: Frame, operator: Operator, name: str) -> tuple[str, ...]:
+        return tuple([self.find(frame, number, name) for number in operator.inputs])
+
+    def outputs(self, frame: Frame, operator: Operator, name: str) -> tuple[str, ...]:
+        """New ids for the results of an operator."""
+        made = []
+        for number in operator.outputs:
+            made.append(self.fresh(frame, frame.graph.tensors[number]))
+            self.bind(frame, number, made[-1], name)
+        return tuple(made)
+
+    def call(self, frame: Frame, operator: Operator, name: str) -> Foreign:
+        inputs = self.inputs(frame, operator, name)
+        attributes: dict[str, Any] = dict(operator.options)
+        if operator.custom_options is not None:
+            start, count = operator.custom_options
+            attributes["custom_options"] = self.model.data[start : start + count]
+        stated = [self.type_of(frame.graph.tensors[number]) for number in operator.outputs]
+        return Foreign(
+            name,
+            "",
+            operator.custom or operator.op,
+            inputs,
+            self.outputs(frame, operator, name),
+            attributes,
+            operator.version,
+            _Asker(self, frame),
+            stated,
+        )
+
+    def translate(self, frame: Frame, operator: Operator, call: Foreign) -> None:
+        """Add what the table says a call is; without a rule it stays, unknown and named."""
+        rule = CUSTOM_RULES.get(operator.custom) if operator.op == "CUSTOM" else RULES.get(operator.op)
+        if rule is None:
+            reason = f"there is no rule for {origin_of(operator)}"
+            self._set_aside(frame, operator, call, Step(UNKNOWN, _all(call), {}, call.outputs, reason=reason))
+            return
+        for step in _activated(call, rule):
+            if step.operator == UNKNOWN:
+                self._set_aside(frame, operator, call, step)
+            else:
+                self._add(frame, operator, call, step)
+        self._leftovers(frame, operator, call)
+
+    def _add(self, frame: Frame, operator: Operator, call: Foreign, step: Step) -> None:
+        builder = frame.builder
+        is_last = step.outputs is call.outputs or call.outputs[:1] == tuple(step.outputs[:1])
+        name = call.name if is_last else self.names.fresh(f"{call.name}.{step.operator}")
+        declared = step.declared or (self._declared(call) if is_last else ()) or (None,) * len(step.outputs)
+        outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
+        made = builder.add(
+            step.operator,
+            step.operands,
+            step.attributes,
+            name=name,
+            outputs=outputs,
+            declared=declared,
+            scope=scope_of(frame, call.name),
+            origin=origin_of(operator),
+        )
+        if (
+            self.static.issuperset(tensor for _, tensor in step.operands)
+            and not builder.operators[step.operator].random
+        ):
+            self.static.update(made)
+        if is_last:
+            self.check(frame, operator, made)
+
+    def _declared(self, call: Foreign) -> Sequence[TensorType]:
+        """Stated types of the results where they can be trusted: not once the user changed a size."""
+        return call.stated if self.trusts_shapes else ()
+
+    def _set_aside(self, frame: Frame, operator: Operator, call: Foreign, step: Step) -> None:
+        """Add what nobody can count."""
+        stated: list[Any] = list(call.stated if self.trusts_shapes else [one.dtype for one in call.stated])
+        is_whole = step.outputs is call.outputs
+        types = [known or said for known, said in zip([*step.declared, *[None] * len(stated)], stated, strict=False)]
+        frame.builder.opaque(
+            UNKNOWN,
+            step.operands,
+            types if is_whole else step.declared,
+            name=call.name if is_whole else self.names.fresh(f"{call.name}.{operator.op}"),
+            outputs=[one or self.names.fresh(f"{call.name}:{index}") for index, one in enumerate(step.outputs)],
+            scope=scope_of(frame, call.name),
+            origin=origin_of(operator),
+            reason=step.reason,
+        )
+
+    def _leftovers(self, frame: Frame, operator: Operator, call: Foreign) -> None:
+        """A result that the rule does not have stays as what nobody counts."""
+        for index, tensor in enumerate(call.outputs):
+            if tensor not in frame.builder.tensors:
+                kind = call.stated[index]
+                frame.builder.opaque(
+                    UNKNOWN,
+                    _all(call),
+                    [kind if self.trusts_shapes else kind.dtype],
+                    name=self.names.fresh(f"{call.name}.{index}"),
+                    outputs=[tensor],
+                    scope=scope_of(frame, call.name),
+                    origin=origin_of(operator),
+                    reason=f"there is no rule for result {index} of {origin_of(operator)}",
+                )
+
+    def check(self, frame: Frame, operator: Operator, made: Sequence[str]) -> None:
+        """Compare our shapes with those that the file states."""
+        if not self.trusts_shapes:
+            return
+        for number, tensor_id in zip(operator.outputs, made, strict=False):
+            stated, ours = self.type_of(frame.graph.tensors[number]).shape, frame.builder.tensors[tensor_id].shape
+            if ours is not None and stated != ours:
+                self.contradictions.append(f"{tensor_id} is {_text(ours)}, the file says {_text(stated)}")
+
+
+class _Asker:
+    """Answers a rule's questions about the tensors of a frame."""
+
+    __slots__ = ("capture", "frame")
+
+    def __init__(self, capture: Capture, frame: Frame) -> None:
+        self.capture = capture
+        self.frame = frame
+
+    def type_of(self, tensor: str) -> TensorType | None:
+        return self.frame.builder.type_of(tensor)
+
+    def dtype_name(self, tensor: str) -> str:
+        return self.frame.builder.tensors[tensor].dtype.name
+
+    def values_of(self, tensor: str) -> tuple[Any, ...] | None:
+        return self.capture.value_of(tensor)
+
+    def is_static(self, tensor: str) -> bool:
+        return tensor in self.capture.static
+
+
+def _activated(call: Foreign, rule: Rule) -> Sequence[Step]:
+    """The steps of a call, and behind them the function that it applies to its first result."""
+    number = 0 if call.op in OWN_ACTIVATION else call.get("fused_activation_function", 0)
+    if not number or not call.outputs:
+        return translate(call, rule)
+    if number not in ACTIVATIONS:
+        raise BadModel(f"the activation function {number} is not known", where=call.name, hint=_DAMAGED)
+    function, attributes = ACTIVATIONS[number]
+    results, before = call.outputs, call.inner("before")
+    call.outputs = (before, *results[1:])
+    steps = translate(call, rule)
+    call.outputs = results
+    given: dict[str, Attribute] = dict(attributes)
+    return [*steps, Step(function, [("x", before)], given, results[:1])]
+
+
+def origin_of(operator: Operator) -> str:
+    """What the file calls the operator."""
+    return (f"CUSTOM.{operator.custom}" if operator.op == "CUSTOM" else operator.op)[:MAX_NAME]
+
+
+def _called(operator: Operator) -> str:
+    return operator.custom or operator.op
+
+
+def scope_of(frame: Frame, name: str) -> str:
+    """The module path in a name: TensorFlow's names have it in front, with slashes."""
+    inner = name[len(frame.path) :].rpartition("/")[0].replace(".", "_").replace("/", ".")
+    return ".".join(part for part in (frame.scope, inner) if part)
+
+
+def _all(call: Foreign) -> list[tuple[str, str]]:
+    return [("inputs", tensor) for tensor in call.inputs if tensor]
+
+
+def _text(shape: Shape) -> str:
+    return "x".join(map(str, shape)) or "a scalar"

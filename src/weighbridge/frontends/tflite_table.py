@@ -1,0 +1,43 @@
+"""The TensorFlow Lite operator table: which of our operators each of theirs is, by name.
+
+What is not in here stays in the graph as an unknown operator with the types that the file states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from weighbridge.frontends.foreign import Rule
+from weighbridge.frontends.tflite_table_custom import CUSTOM_RULES
+from weighbridge.frontends.tflite_table_elementwise import ELEMENTWISE_RULES
+from weighbridge.frontends.tflite_table_layers import LAYER_RULES
+from weighbridge.frontends.tflite_table_shapes import SHAPE_RULES
+from weighbridge.frontends.tflite_table_stablehlo import STABLEHLO_RULES
+from weighbridge.graph import Attribute
+
+__all__ = ["ACTIVATIONS", "CUSTOM_RULES", "OWN_ACTIVATION", "RULES"]
+
+ACTIVATIONS: Final[Mapping[int, tuple[str, Mapping[str, Attribute]]]] = {
+    1: ("relu", {}),
+    2: ("clip", {"low": -1.0, "high": 1.0}),
+    3: ("clip", {"low": 0.0, "high": 6.0}),
+    4: ("tanh", {}),
+    5: ("sign_bit", {}),
+}
+"""ActivationFunctionType of the schema: our operator and its attributes.  0 is none."""
+
+OWN_ACTIVATION: Final = frozenset(
+    {
+        "RNN",
+        "UNIDIRECTIONAL_SEQUENCE_RNN",
+        "BIDIRECTIONAL_SEQUENCE_RNN",
+        "LSTM",
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        "BIDIRECTIONAL_SEQUENCE_LSTM",
+    }
+)
+"""Operators that apply their activation function inside, at every step."""
+
+RULES: Final[Mapping[str, Rule]] = {**LAYER_RULES, **SHAPE_RULES, **ELEMENTWISE_RULES, **STABLEHLO_RULES}
+"""Rules of the builtin operators."""
