@@ -7,9 +7,11 @@ several tensors share are one storage.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from weighbridge.builder import Builder
+from weighbridge.dtypes import DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends import tflite_control
 from weighbridge.frontends.foreign import Foreign, Rule, Step, translate
@@ -248,17 +250,20 @@ class Capture:
             reason = f"there is no rule for {origin_of(operator)}"
             self._set_aside(frame, operator, call, Step(UNKNOWN, _all(call), {}, call.outputs, reason=reason))
             return
-        for step in _activated(call, rule):
+        steps, before = _activated(call, rule)
+        for step in steps:
             if step.operator == UNKNOWN:
-                self._set_aside(frame, operator, call, step)
+                self._set_aside(frame, operator, call, step, before)
             else:
-                self._add(frame, operator, call, step)
+                self._add(frame, operator, call, step, before)
         self._leftovers(frame, operator, call)
 
-    def _add(self, frame: Frame, operator: Operator, call: Foreign, step: Step) -> None:
+    def _add(self, frame: Frame, operator: Operator, call: Foreign, step: Step, before: str) -> None:
         builder = frame.builder
         is_last = step.outputs is call.outputs or call.outputs[:1] == tuple(step.outputs[:1])
-        name = call.name if is_last else self.names.fresh(f"{call.name}.{step.operator}")
+        # The node has the operator's name, the function that it applies to its result one of its own.
+        is_main = before in step.outputs if before else is_last
+        name = call.name if is_main else self.names.fresh(f"{call.name}.{step.operator}")
         declared = step.declared or (self._declared(call) if is_last else ()) or (None,) * len(step.outputs)
         outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
         made = builder.add(
@@ -283,15 +288,15 @@ class Capture:
         """Stated types of the results where they can be trusted: not once the user changed a size."""
         return call.stated if self.trusts_shapes else ()
 
-    def _set_aside(self, frame: Frame, operator: Operator, call: Foreign, step: Step) -> None:
-        """Add what nobody can count."""
-        stated: list[Any] = list(call.stated if self.trusts_shapes else [one.dtype for one in call.stated])
-        is_whole = step.outputs is call.outputs
-        types = [known or said for known, said in zip([*step.declared, *[None] * len(stated)], stated, strict=False)]
+    def _set_aside(self, frame: Frame, operator: Operator, call: Foreign, step: Step, before: str = "") -> None:
+        """Add what nobody can count, with the types that its rule knows, or that the file states of its results."""
+        is_whole = step.outputs is call.outputs or before in step.outputs
+        stated = _trusted(call, trusts=self.trusts_shapes) if is_whole else ()
+        known = [*step.declared, *[None] * (len(step.outputs) - len(step.declared))]
         frame.builder.opaque(
             UNKNOWN,
             step.operands,
-            types if is_whole else step.declared,
+            [one or said for one, said in zip_longest(known, stated[: len(known)])],
             name=call.name if is_whole else self.names.fresh(f"{call.name}.{operator.op}"),
             outputs=[one or self.names.fresh(f"{call.name}:{index}") for index, one in enumerate(step.outputs)],
             scope=scope_of(frame, call.name),
@@ -303,11 +308,10 @@ class Capture:
         """A result that the rule does not have stays as what nobody counts."""
         for index, tensor in enumerate(call.outputs):
             if tensor not in frame.builder.tensors:
-                kind = call.stated[index]
                 frame.builder.opaque(
                     UNKNOWN,
                     _all(call),
-                    [kind if self.trusts_shapes else kind.dtype],
+                    [_trusted(call, trusts=self.trusts_shapes)[index]],
                     name=self.names.fresh(f"{call.name}.{index}"),
                     outputs=[tensor],
                     scope=scope_of(frame, call.name),
@@ -347,11 +351,18 @@ class _Asker:
         return tensor in self.capture.static
 
 
-def _activated(call: Foreign, rule: Rule) -> Sequence[Step]:
-    """The steps of a call, and behind them the function that it applies to its first result."""
+def _trusted(call: Foreign, *, trusts: bool) -> list[TensorType | DType]:
+    """The stated types of the results, or their element types alone where shapes cannot be trusted."""
+    return [one if trusts else one.dtype for one in call.stated]
+
+
+def _activated(call: Foreign, rule: Rule) -> tuple[Sequence[Step], str]:
+    """The steps of a call, the last of which is the function that it applies to its first result; and the id of what that
+    is applied to, "" without one.
+    """
     number = 0 if call.op in OWN_ACTIVATION else call.get("fused_activation_function", 0)
     if not number or not call.outputs:
-        return translate(call, rule)
+        return translate(call, rule), ""
     if number not in ACTIVATIONS:
         raise BadModel(f"the activation function {number} is not known", where=call.name, hint=_DAMAGED)
     function, attributes = ACTIVATIONS[number]
@@ -360,7 +371,7 @@ def _activated(call: Foreign, rule: Rule) -> Sequence[Step]:
     steps = translate(call, rule)
     call.outputs = results
     given: dict[str, Attribute] = dict(attributes)
-    return [*steps, Step(function, [("x", before)], given, results[:1])]
+    return [*steps, Step(function, [("x", before)], given, results[:1])], before
 
 
 def origin_of(operator: Operator) -> str:
