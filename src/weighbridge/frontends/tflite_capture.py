@@ -11,15 +11,23 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from weighbridge.builder import Builder
-from weighbridge.dtypes import DType
-from weighbridge.errors import BadModel
+from weighbridge.errors import BadModel, GraphError
 from weighbridge.frontends import tflite_control
-from weighbridge.frontends.foreign import Foreign, Rule, Step, translate
+from weighbridge.frontends.foreign import Foreign, Rule, Step
 from weighbridge.frontends.fresh_names import MAX_NAME, Names
+from weighbridge.frontends.tflite_calls import (
+    activated,
+    called,
+    every_operand,
+    in_words,
+    origin_of,
+    scope_of,
+    stated_types,
+)
 from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
-from weighbridge.frontends.tflite_table import ACTIVATIONS, CUSTOM_RULES, OWN_ACTIVATION, RULES
+from weighbridge.frontends.tflite_table import CUSTOM_RULES, RULES
 from weighbridge.frontends.tflite_values import values_of
-from weighbridge.graph import UNKNOWN, Attribute, Role, Shape, Tensor, TensorType
+from weighbridge.graph import UNKNOWN, Role, Shape, Tensor, TensorType
 
 __all__ = ["MAX_EXPANDED", "Capture", "Frame"]
 
@@ -211,7 +219,7 @@ class Capture:
     def node_name(self, frame: Frame, operator: Operator) -> str:
         """That of its first result, up to the first of several names that a converter joined."""
         first = frame.graph.tensors[operator.outputs[0]].name if operator.outputs else ""
-        return self.names.node(f"{frame.path}", first.partition(";")[0], _called(operator))
+        return self.names.node(f"{frame.path}", first.partition(";")[0], called(operator))
 
     def inputs(self, frame: Frame, operator: Operator, name: str) -> tuple[str, ...]:
         return tuple([self.find(frame, number, name) for number in operator.inputs])
@@ -244,13 +252,24 @@ class Capture:
         )
 
     def translate(self, frame: Frame, operator: Operator, call: Foreign) -> None:
-        """Add what the table says a call is; without a rule it stays, unknown and named."""
+        """Add what the table says a call is; without a rule, or where the file's shapes do not fit it, it stays, unknown and named."""
         rule = CUSTOM_RULES.get(operator.custom) if operator.op == "CUSTOM" else RULES.get(operator.op)
-        if rule is None:
-            reason = f"there is no rule for {origin_of(operator)}"
-            self._set_aside(frame, operator, call, Step(UNKNOWN, _all(call), {}, call.outputs, reason=reason))
-            return
-        steps, before = _activated(call, rule)
+        start = len(frame.builder.nodes)
+        try:
+            if rule is None:
+                raise GraphError(f"there is no rule for {origin_of(operator)}")
+            self._steps(frame, operator, call, rule)
+        except GraphError as error:
+            if rule is not None and not self.trusts_shapes:
+                raise  # the sizes are the user's: it is for him to give others
+            frame.builder.take_back(start)
+            self.static.difference_update(call.outputs)
+            self._set_aside(
+                frame, operator, call, Step(UNKNOWN, every_operand(call), {}, call.outputs, reason=error.what)
+            )
+
+    def _steps(self, frame: Frame, operator: Operator, call: Foreign, rule: Rule) -> None:
+        steps, before = activated(call, rule)
         for step in steps:
             if step.operator == UNKNOWN:
                 self._set_aside(frame, operator, call, step, before)
@@ -291,7 +310,7 @@ class Capture:
     def _set_aside(self, frame: Frame, operator: Operator, call: Foreign, step: Step, before: str = "") -> None:
         """Add what nobody can count, with the types that its rule knows, or that the file states of its results."""
         is_whole = step.outputs is call.outputs or before in step.outputs
-        stated = _trusted(call, trusts=self.trusts_shapes) if is_whole else ()
+        stated = stated_types(call, trusts=self.trusts_shapes) if is_whole else ()
         known = [*step.declared, *[None] * (len(step.outputs) - len(step.declared))]
         frame.builder.opaque(
             UNKNOWN,
@@ -310,8 +329,8 @@ class Capture:
             if tensor not in frame.builder.tensors:
                 frame.builder.opaque(
                     UNKNOWN,
-                    _all(call),
-                    [_trusted(call, trusts=self.trusts_shapes)[index]],
+                    every_operand(call),
+                    [stated_types(call, trusts=self.trusts_shapes)[index]],
                     name=self.names.fresh(f"{call.name}.{index}"),
                     outputs=[tensor],
                     scope=scope_of(frame, call.name),
@@ -326,7 +345,7 @@ class Capture:
         for number, tensor_id in zip(operator.outputs, made, strict=False):
             stated, ours = self.type_of(frame.graph.tensors[number]).shape, frame.builder.tensors[tensor_id].shape
             if ours is not None and stated != ours:
-                self.contradictions.append(f"{tensor_id} is {_text(ours)}, the file says {_text(stated)}")
+                self.contradictions.append(f"{tensor_id} is {in_words(ours)}, the file says {in_words(stated)}")
 
 
 class _Asker:
@@ -349,49 +368,3 @@ class _Asker:
 
     def is_static(self, tensor: str) -> bool:
         return tensor in self.capture.static
-
-
-def _trusted(call: Foreign, *, trusts: bool) -> list[TensorType | DType]:
-    """The stated types of the results, or their element types alone where shapes cannot be trusted."""
-    return [one if trusts else one.dtype for one in call.stated]
-
-
-def _activated(call: Foreign, rule: Rule) -> tuple[Sequence[Step], str]:
-    """The steps of a call, the last of which is the function that it applies to its first result; and the id of what that
-    is applied to, "" without one.
-    """
-    number = 0 if call.op in OWN_ACTIVATION else call.get("fused_activation_function", 0)
-    if not number or not call.outputs:
-        return translate(call, rule), ""
-    if number not in ACTIVATIONS:
-        raise BadModel(f"the activation function {number} is not known", where=call.name, hint=_DAMAGED)
-    function, attributes = ACTIVATIONS[number]
-    results, before = call.outputs, call.inner("before")
-    call.outputs = (before, *results[1:])
-    steps = translate(call, rule)
-    call.outputs = results
-    given: dict[str, Attribute] = dict(attributes)
-    return [*steps, Step(function, [("x", before)], given, results[:1])], before
-
-
-def origin_of(operator: Operator) -> str:
-    """What the file calls the operator."""
-    return (f"CUSTOM.{operator.custom}" if operator.op == "CUSTOM" else operator.op)[:MAX_NAME]
-
-
-def _called(operator: Operator) -> str:
-    return operator.custom or operator.op
-
-
-def scope_of(frame: Frame, name: str) -> str:
-    """The module path in a name: TensorFlow's names have it in front, with slashes."""
-    inner = name[len(frame.path) :].rpartition("/")[0].replace(".", "_").replace("/", ".")
-    return ".".join(part for part in (frame.scope, inner) if part)
-
-
-def _all(call: Foreign) -> list[tuple[str, str]]:
-    return [("inputs", tensor) for tensor in call.inputs if tensor]
-
-
-def _text(shape: Shape) -> str:
-    return "x".join(map(str, shape)) or "a scalar"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel
+from weighbridge.frontends.tflite_calls import origin_of, scope_of
 from weighbridge.frontends.tflite_model import Operator, Subgraph
 from weighbridge.graph import BRANCH, LOOP, Body, TensorType
 
@@ -47,7 +48,7 @@ def _inside(
     capture: Capture, frame: Frame, number: int, builder: Builder, path: str, inputs: Sequence[str], name: str
 ) -> tuple[str, ...]:
     """Add the operators of a subgraph to a builder, its inputs being these tensors there; returns the ids of its outputs."""
-    from weighbridge.frontends.tflite_capture import Frame, scope_of
+    from weighbridge.frontends.tflite_capture import Frame
 
     graph: Subgraph = capture.model.subgraphs[number]
     _expect(inputs, graph.inputs, f"subgraph {number} takes", name)
@@ -129,8 +130,6 @@ def _finish(
     reason: str,
 ) -> None:
     """Add the node that holds bodies."""
-    from weighbridge.frontends.tflite_capture import origin_of, scope_of
-
     stated = [capture.type_of(frame.graph.tensors[number]) for number in operator.outputs]
     types: list[TensorType | None] = list(stated) if capture.trusts_shapes else _returned(bodies[0], len(stated))
     made = frame.builder.opaque(
