@@ -6,13 +6,13 @@ for each field the distance from the start of the table, 0 where the field is ab
 unsigned offset and begin with their length.  A union is a type number and the offset of a table.
 
 Parts may be shared, so that a small file could describe a huge tree: what is read all together is bounded by the size of
-the file.
+the file, and by what the structure of the largest networks takes.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn
 
 from weighbridge.errors import BadModel
@@ -20,22 +20,33 @@ from weighbridge.errors import BadModel
 __all__ = ["Buffer", "Table"]
 
 _DAMAGED: Final = "the file is damaged: download or convert it again"
+_HOSTILE: Final = "no known network needs that: check where the file comes from"
 _FORMATS: Final[Mapping[str, struct.Struct]] = {kind: struct.Struct(f"<{kind}") for kind in "?bBhHiIqQfd"}
 _I32, _U32, _U16 = _FORMATS["i"], _FORMATS["I"], _FORMATS["H"]
-_SHARING: Final = 4
+_SHARING: Final = 2
 """So many times its own size a file may be read; writers share little more than virtual tables, which count nothing."""
 _SMALLEST: Final = 1 << 16
+_LARGEST: Final = 1 << 27
+_MAX_TABLES: Final = 1 << 21
+"""A language model with twenty signatures has some 500,000; each takes Python a hundred times the bytes that it has in a file."""
+_MAX_TEXT: Final = 1 << 16
+
+
+def _most(size: int) -> int:
+    """So many bytes of a file may be read as structure."""
+    return min(_SHARING * size + _SMALLEST, _LARGEST)
 
 
 class Buffer:
     """The bytes of a file, and how much more of them may be read."""
 
-    __slots__ = ("data", "left", "size")
+    __slots__ = ("data", "left", "size", "tables_left")
 
     def __init__(self, data: memoryview) -> None:
         self.data = data
         self.size = len(data)
-        self.left = _SHARING * self.size + _SMALLEST
+        self.left = _most(self.size)
+        self.tables_left = _MAX_TABLES
 
     def root(self) -> Table:
         """The root table.  Raises ``BadModel`` where there is none."""
@@ -45,7 +56,15 @@ class Buffer:
         """Note that so many bytes were read."""
         self.left -= count
         if self.left < 0:
-            raise BadModel("its parts refer to the same bytes over and over", hint=_DAMAGED)
+            what = f"its structure takes more than {_most(self.size):,} bytes, as if parts referred to the same ones over and over"
+            raise BadModel(what, hint=_HOSTILE)
+
+    def enter(self) -> None:
+        """Note that a table was entered."""
+        self.spend(4)
+        self.tables_left -= 1
+        if self.tables_left < 0:
+            raise BadModel(f"it has more than {_MAX_TABLES:,} parts", hint=_HOSTILE)
 
     def number(self, form: struct.Struct, position: int) -> Any:
         """A number at a position of the file."""
@@ -70,7 +89,7 @@ class Table:
     __slots__ = ("buffer", "position", "size", "vtable", "vtable_size")
 
     def __init__(self, buffer: Buffer, position: int) -> None:
-        buffer.spend(4)
+        buffer.enter()
         self.buffer = buffer
         self.position = position
         self.vtable: int = position - buffer.number(_I32, position)
@@ -115,30 +134,31 @@ class Table:
             raise BadModel(f"a list of {count:,} elements at byte {start:,} goes beyond the file", hint=_DAMAGED)
         return start + 4, count
 
-    def numbers(self, field: int, kind: str) -> tuple[Any, ...] | None:
-        """A vector of numbers; None where it is absent."""
+    def numbers(self, field: int, kind: str) -> tuple[Any, ...] | bytes | None:
+        """A vector of numbers, as ``bytes`` where they are unsigned bytes; None where it is absent."""
         width = _FORMATS[kind].size
         found = self.span(field, width)
         if found is None:
             return None
         start, count = found
         self.buffer.spend(count * width)
+        if kind == "B":
+            return bytes(self.buffer.data[start : start + count])
         return struct.unpack_from(f"<{count}{kind}", self.buffer.data, start)
 
     def text(self, field: int) -> str:
-        """A string, "" where it is absent; what is not UTF-8 is replaced, as names decide nothing."""
+        """A string, "" where it is absent; what is not UTF-8 is replaced, and what is long is cut, as names decide nothing."""
         found = self.span(field)
         if found is None:
             return ""
-        start, count = found
+        start, count = found[0], min(found[1], _MAX_TEXT)
         self.buffer.spend(count)
         return bytes(self.buffer.data[start : start + count]).decode("utf-8", "replace")
 
-    def tables(self, field: int) -> list[Table]:
-        """A vector of tables; empty where it is absent."""
+    def tables(self, field: int) -> Iterator[Table]:
+        """The tables of a vector, one after the other; none where it is absent."""
         found = self.span(field, 4)
-        if found is None:
-            return []
-        start, count = found
+        start, count = found or (0, 0)
         self.buffer.spend(4 * count)
-        return [Table(self.buffer, self.buffer.offset(start + 4 * index)) for index in range(count)]
+        for index in range(count):
+            yield Table(self.buffer, self.buffer.offset(start + 4 * index))

@@ -60,10 +60,10 @@ def _chosen(model: TfliteModel, signature: str) -> int:
     """The subgraph to weigh."""
     if not signature:
         return 0
-    for key, subgraph in model.signatures:
-        if key == signature:
-            return subgraph
-    known = ", ".join(key for key, _ in model.signatures)
+    for one in model.signatures:
+        if one.key == signature:
+            return one.subgraph
+    known = ", ".join(one.key for one in model.signatures)
     raise BadSpec(f"there is no signature {signature!r}", hint=f"there are {known}" if known else "there is none in it")
 
 
@@ -126,9 +126,9 @@ def _notes(capture: Capture, frame: Frame, sizes: Sizes) -> list[str]:
     ]
     if opened and not sizes.is_overridden:
         notes.append(f"the file lets dimensions of {_some(opened)} change: weighed at the shape that it stores")
-    keys = [key for key, _ in capture.model.signatures]
+    keys = [one.key for one in capture.model.signatures]
     if len(capture.model.subgraphs) > 1 and len(keys) > 1:
-        chosen = next((key for key, subgraph in capture.model.signatures if subgraph == frame.subgraph), "none")
+        chosen = next((one.key for one in capture.model.signatures if one.subgraph == frame.subgraph), "none")
         notes.append(f"weighed is the signature {chosen} of {_some(keys)}; path:NAME chooses another")
     left = [index for index in range(len(capture.model.subgraphs)) if index not in capture.reached]
     if left:

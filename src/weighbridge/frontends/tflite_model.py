@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from weighbridge.dtypes import DType
 from weighbridge.graph import Shape
 
-__all__ = ["Operator", "Quantisation", "Subgraph", "TfliteModel", "TfliteTensor"]
+__all__ = ["Operator", "Quantisation", "Signature", "Subgraph", "TfliteModel", "TfliteTensor"]
 
 
 class Quantisation(NamedTuple):
     """How a tensor is quantised: the numbers of scales and zero points, and the axis along which they change.
 
-    ``kind`` is ``affine``, ``blockwise`` (then ``block_size`` values share a scale, which stands in another tensor) or
-    ``custom``.
+    ``kind`` is ``affine``, ``blockwise`` (then ``block_size`` values share a scale, and ``scales`` and ``zero_points`` are the
+    numbers of the tensors that hold them, -1 for none) or ``custom``.
     """
 
     kind: str
@@ -29,8 +29,9 @@ class Quantisation(NamedTuple):
 class TfliteTensor(NamedTuple):
     """``shape`` is None where the file gives none, ``signature`` the shape with -1 for what may change, None without one.
 
-    ``data`` is (offset, bytes) of its values in the file, None where it has none; ``external_bytes`` those of values that
-    stand in another file.  ``sparse_values`` is how many values a sparse tensor stores.
+    Sizes of ``shape`` are -1 at least, which leaves one open.  ``data`` is (offset, bytes) of its values in the file, None where
+    it has none; ``external_bytes`` is how many stand in another file, and then ``buffer`` is less than 0.  Tensors with one
+    ``buffer`` share their values.  ``sparse_values`` is how many values a sparse tensor stores.
     """
 
     number: int
@@ -78,8 +79,20 @@ class Subgraph(NamedTuple):
     outputs: tuple[int, ...]
 
 
+class Signature(NamedTuple):
+    """What callers of a model know it by: a key, the subgraph behind it, and their own names for its inputs and outputs.
+
+    ``inputs`` and ``outputs`` are tensors of the subgraph by name.
+    """
+
+    key: str
+    subgraph: int
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
+
+
 class TfliteModel(NamedTuple):
-    """``metadata`` is (offset, bytes) in the file by name; ``signatures`` are (key, subgraph)."""
+    """``metadata`` is (offset, bytes) in the file by name."""
 
     path: Path
     data: memoryview
@@ -87,4 +100,4 @@ class TfliteModel(NamedTuple):
     description: str
     subgraphs: tuple[Subgraph, ...]
     metadata: Mapping[str, tuple[int, int]]
-    signatures: tuple[tuple[str, int], ...]
+    signatures: tuple[Signature, ...]

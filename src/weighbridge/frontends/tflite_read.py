@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
-from weighbridge.dtypes import DTYPES
+from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends import sniff
 from weighbridge.frontends.flatbuffer import Buffer, Table
-from weighbridge.frontends.tflite_model import Operator, Quantisation, Subgraph, TfliteModel, TfliteTensor
+from weighbridge.frontends.tflite_model import (
+    Operator,
+    Quantisation,
+    Signature,
+    Subgraph,
+    TfliteModel,
+    TfliteTensor,
+)
 from weighbridge.frontends.tflite_schema import BUILTIN_OPERATORS, ELEMENT_TYPES, options_of
+from weighbridge.graph import MAX_RANK, Shape
 
 __all__ = ["read_model"]
 
 _DAMAGED: Final = "the file is damaged: download or convert it again"
 _VERSION: Final = 3
 _CUSTOM: Final = 32
-_BLOCKWISE: Final = 2
+_MULTI_AXIS: Final = 3
+_BLOCKWISE: Final = (2, _MULTI_AXIS)
+"""Unions of quantisation whose scales stand in a tensor of their own."""
+_MAX_BYTES: Final = (1 << 63) - 1
+_NEWER: Final = "the file is damaged, or newer than this release of weighbridge"
 _IN_FILE: Final = 1
 """Offsets up to this one say that a buffer's data are not behind the flatbuffer."""
 
 _Data = tuple[tuple[int, int] | None, ...]
+
+
+class _Stores(NamedTuple):
+    """Where values stand: (position, bytes) in the file by the number of a buffer, bytes in other files by their own number."""
+
+    buffers: _Data
+    external: Mapping[int, int]
 
 
 def read_model(path: Path | str) -> TfliteModel:
@@ -35,11 +55,19 @@ def read_model(path: Path | str) -> TfliteModel:
     path = Path(path)
     sniff.expect(path, "tflite")
     with path.open("rb") as file:
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        data = memoryview(_content(file))
     try:
         return _model(path, data)
     except BadModel as error:
         raise error.at(path.name) from None
+
+
+def _content(file: BinaryIO) -> mmap.mmap | bytes:
+    """The bytes of a file, of which those alone are fetched that are looked at, unless its file system does not do that."""
+    try:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError, OverflowError):
+        return file.read()
 
 
 def _model(path: Path, data: memoryview) -> TfliteModel:
@@ -49,10 +77,10 @@ def _model(path: Path, data: memoryview) -> TfliteModel:
     version = root.number(0, "I")
     if version != _VERSION:
         raise BadModel(f"version {version} of the schema is not known, only {_VERSION}", hint="convert it again")
-    buffers = tuple(_buffer(one) for one in root.tables(4))
+    stores = _Stores(tuple([_buffer(one) for one in root.tables(4)]), _external(root))
     codes = [_code(one) for one in root.tables(1)]
     subgraphs = tuple(
-        _located(f"subgraph {index}", _subgraph, one, codes, buffers) for index, one in enumerate(root.tables(2))
+        [_located(f"subgraph {index}", _subgraph, one, codes, stores) for index, one in enumerate(root.tables(2))]
     )
     if not subgraphs:
         raise BadModel("there is no graph in it", hint=_DAMAGED)
@@ -62,8 +90,10 @@ def _model(path: Path, data: memoryview) -> TfliteModel:
         version=version,
         description=root.text(3),
         subgraphs=subgraphs,
-        metadata=_metadata(root, buffers),
-        signatures=tuple((one.text(2), _index(one.number(4, "I"), subgraphs, "subgraph")) for one in root.tables(7)),
+        metadata=_metadata(root, stores.buffers),
+        signatures=tuple(
+            [_located(f"signature {index}", _signature, one, subgraphs) for index, one in enumerate(root.tables(7))]
+        ),
     )
 
 
@@ -92,6 +122,20 @@ def _buffer(table: Table) -> tuple[int, int] | None:
     return found if found is not None and found[1] else None
 
 
+def _external(root: Table) -> dict[int, int]:
+    """The bytes of buffers in other files, by the numbers that tensors call them by, from 1."""
+    return {one.number(0, "I"): one.number(3, "Q") for one in root.tables(9)}
+
+
+def _signature(table: Table, subgraphs: Sequence[Subgraph]) -> Signature:
+    number = _index(table.number(4, "I"), subgraphs, "subgraph")
+    inputs, outputs = (
+        {one.text(0): _index(one.number(1, "I"), subgraphs[number].tensors, "tensor") for one in table.tables(field)}
+        for field in (0, 1)
+    )
+    return Signature(table.text(2), number, inputs, outputs)
+
+
 def _metadata(root: Table, buffers: _Data) -> dict[str, tuple[int, int]]:
     found = {}
     for one in root.tables(6):
@@ -108,13 +152,18 @@ def _code(table: Table) -> tuple[str, str, int]:
     return name, table.text(1) if code == _CUSTOM else "", table.number(2, "i", 1)
 
 
-def _subgraph(table: Table, codes: Sequence[tuple[str, str, int]], buffers: _Data) -> Subgraph:
+def _subgraph(table: Table, codes: Sequence[tuple[str, str, int]], stores: _Stores) -> Subgraph:
     tensors = tuple(
-        _located(f"tensor {index}", _tensor, index, one, buffers) for index, one in enumerate(table.tables(0))
+        [_located(f"tensor {index}", _tensor, index, one, stores) for index, one in enumerate(table.tables(0))]
     )
+    for one in tensors:
+        if one.quantisation is not None and one.quantisation.kind == "blockwise":
+            _tensors((one.quantisation.scales, one.quantisation.zero_points), tensors, optional=True)
     operators = tuple(
-        _located(f"operator {index}", _operator, index, one, codes, tensors)
-        for index, one in enumerate(table.tables(3))
+        [
+            _located(f"operator {index}", _operator, index, one, codes, tensors)
+            for index, one in enumerate(table.tables(3))
+        ]
     )
     return Subgraph(
         name=table.text(4),
@@ -125,33 +174,54 @@ def _subgraph(table: Table, codes: Sequence[tuple[str, str, int]], buffers: _Dat
     )
 
 
-def _tensors(numbers: tuple[int, ...] | None, tensors: Sequence[Any], *, optional: bool = False) -> tuple[int, ...]:
+def _tensors(numbers: Sequence[int] | None, tensors: Sequence[Any], *, optional: bool = False) -> tuple[int, ...]:
     for one in numbers or ():
         if one != -1 or not optional:
             _index(one, tensors, "tensor")
-    return numbers or ()
+    return tuple(numbers or ())
 
 
-def _tensor(index: int, table: Table, buffers: _Data) -> TfliteTensor:
-    shape, signature = table.numbers(0, "i"), table.numbers(7, "i")
-    # A shape without dimensions is a scalar's; without has_rank a file that says nothing means that, too.
-    known = () if shape is None else shape
+def _tensor(index: int, table: Table, stores: _Stores) -> TfliteTensor:
     number = table.number(1, "b")
     if not 0 <= number < len(ELEMENT_TYPES):
-        raise BadModel(f"the element type {number} is not known", hint="convert the model with an older converter")
-    buffer = _index(table.number(2, "I"), buffers, "buffer") if buffers else 0
+        raise BadModel(f"the element type {number} is not known", hint=_NEWER)
+    dtype = DTYPES[ELEMENT_TYPES[number]]
+    buffer = _index(table.number(2, "I"), stores.buffers, "buffer") if stores.buffers else 0
+    external = table.number(10, "I")
+    if external and external not in stores.external:
+        raise BadModel(f"there is no external buffer {external}", hint=_DAMAGED)
     return TfliteTensor(
         number=index,
         name=table.text(3),
-        shape=known,
-        signature=signature,
-        dtype=DTYPES[ELEMENT_TYPES[number]],
-        buffer=buffer,
+        # A shape without dimensions is a scalar's; without has_rank a file that says nothing means that, too.
+        shape=_shape(table.numbers(0, "i"), dtype) or (),
+        signature=_shape(table.numbers(7, "i"), dtype),
+        dtype=dtype,
+        buffer=-external or buffer,
         is_variable=table.number(5, "?", default=False),
         quantisation=_quantisation(table.table(4)),
-        data=buffers[buffer] if buffers else None,
+        data=None if external or not stores.buffers else stores.buffers[buffer],
+        external_bytes=stores.external.get(external, 0),
         sparse_values=_sparse_values(table.table(6)),
     )
+
+
+def _shape(sizes: Sequence[int] | None, dtype: DType) -> Shape | None:
+    """A shape, with -1 for what is open.  Raises ``BadModel`` for one that no machine can have a tensor of."""
+    if sizes is None:
+        return None
+    if len(sizes) > MAX_RANK:
+        raise BadModel(f"it has {len(sizes):,} dimensions, more than {MAX_RANK}", hint=_DAMAGED)
+    if any(size < -1 for size in sizes):
+        raise BadModel(f"it has the shape {_written(sizes)}", hint=_DAMAGED)
+    elements = prod(map(abs, sizes))
+    if (dtype.bytes_of(elements) or elements) > _MAX_BYTES:
+        raise BadModel(f"its shape {_written(sizes)} has more bytes than 64 bits can count", hint=_DAMAGED)
+    return tuple(sizes)
+
+
+def _written(sizes: Sequence[int]) -> str:
+    return " x ".join(map(str, sizes))
 
 
 def _quantisation(table: Table | None) -> Quantisation | None:
@@ -159,8 +229,11 @@ def _quantisation(table: Table | None) -> Quantisation | None:
     if table is None:
         return None
     kind, details, axis = table.number(4, "B"), table.table(5), table.number(6, "i")
-    if kind == _BLOCKWISE and details is not None:
-        return Quantisation("blockwise", details.number(0, "i"), details.number(1, "i"), axis, details.number(2, "i"))
+    if kind in _BLOCKWISE and details is not None:
+        block = details.number(2, "i")
+        if kind == _MULTI_AXIS:
+            axis = (details.numbers(3, "i") or (axis,))[-1]
+        return Quantisation("blockwise", details.number(0, "i"), details.number(1, "i"), axis, block)
     if kind:
         return Quantisation("custom", axis=axis)
     scales, zero_points = table.span(2, 4), table.span(3, 8)
@@ -181,6 +254,8 @@ def _sparse_values(table: Table | None) -> int | None:
     for dimension in table.tables(2):
         if not dimension.number(0, "b"):
             count *= max(dimension.number(1, "i"), 0)
+            if count > _MAX_BYTES:
+                raise BadModel("it stores more values than 64 bits can count", hint=_DAMAGED)
             continue
         number, indices = dimension.number(4, "B"), dimension.table(5)
         found = indices.span(0, _INDEX_WIDTHS[number]) if indices and number in _INDEX_WIDTHS else None

@@ -205,10 +205,9 @@ _OPTIONS_2: Final[Mapping[int, str]] = {
 
 def options_of(first: tuple[int, Table | None], second: tuple[int, Table | None]) -> Mapping[str, Any]:
     """The options of an operator by name, from its two unions, as (type, table); defaults are filled in."""
-    fields = {**_defaults(1, first[0]), **_defaults(2, second[0])}
+    fields: dict[str, Any] = {}
     for union, (number, table) in enumerate((first, second), 1):
-        if table is not None:
-            fields.update(_read(union, number, table))
+        fields |= _defaults(union, number) if table is None else _read(union, number, table)
     return fields
 
 
