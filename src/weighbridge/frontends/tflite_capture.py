@@ -33,6 +33,7 @@ __all__ = ["MAX_EXPANDED", "Capture", "Frame"]
 
 MAX_EXPANDED: Final = 200_000
 """Nodes that subgraphs may grow to where they are called: subgraphs that call subgraphs can double at every level."""
+_USUAL_OPERANDS: Final = 16
 _DAMAGED: Final = "the file is damaged: convert the model again"
 
 
@@ -97,15 +98,14 @@ class Capture:
         if found is not None:
             return found
         tensor = frame.graph.tensors[number]
-        if tensor.is_stored:
+        if tensor.is_stored or 0 in (tensor.shape or ()):
             return self._bind(frame, number, self._store(frame, tensor))
         if tensor.is_variable:
             state = self.state(frame, self.fresh(frame, tensor), self.type_of(tensor))
             return self._bind(frame, number, state)
-        what = f"reads tensor {number} ({tensor.name!r}), which no operator before it makes"
-        raise BadModel(
-            what, where=where, hint="its operators are out of order, or in a circle: convert the model again"
-        )
+        what = f"reads tensor {number} ({tensor.name[:MAX_NAME]!r}), which no operator before it makes"
+        hint = "its operators are out of order, or in a circle: convert the model again"
+        raise BadModel(what, where=where, hint=hint)
 
     def type_of(self, tensor: TfliteTensor) -> TensorType:
         """The type that the file states.  Raises ``BadModel`` for a shape that no tensor has."""
@@ -129,8 +129,8 @@ class Capture:
     def bind(self, frame: Frame, number: int, tensor_id: str, where: str) -> None:
         """State that a tensor is ``tensor_id`` from here on.  Raises ``BadModel`` where it has been made already."""
         if number in frame.ids:
-            tensor = frame.graph.tensors[number]
-            raise BadModel(f"makes tensor {number} ({tensor.name!r}), which exists already", where=where, hint=_DAMAGED)
+            what = f"makes tensor {number} ({frame.graph.tensors[number].name[:MAX_NAME]!r}), which exists already"
+            raise BadModel(what, where=where, hint=_DAMAGED)
         self._bind(frame, number, tensor_id)
 
     def _store(self, frame: Frame, tensor: TfliteTensor) -> str:
@@ -142,18 +142,27 @@ class Capture:
             stored = self._storages[key] = self.fresh(frame, tensor)
             self.stored[stored] = tensor
             self._check_size(tensor, kind)
+            self._store_scales(frame, tensor)
         if stored not in frame.builder.tensors:
             # The role is decided by what reads it, once everything is there (onnx_roles).
             frame.builder.stored(stored, kind.shape, kind.dtype, Role.CONSTANT)
         self.static.add(stored)
         return stored
 
+    def _store_scales(self, frame: Frame, tensor: TfliteTensor) -> None:
+        """Scales and zero points that are tensors of their own, which no operator reads."""
+        quantisation = tensor.quantisation
+        if quantisation is not None and quantisation.kind == "blockwise":
+            for number in (quantisation.scales, quantisation.zero_points):
+                if number >= 0 and frame.graph.tensors[number].is_stored:
+                    self.find(frame, number, tensor.name[:MAX_NAME])
+
     def _check_size(self, tensor: TfliteTensor, kind: TensorType) -> None:
         if tensor.sparse_values is not None:
             stored = f"{tensor.sparse_values:,} of {kind.elements:,} values"
             self.notes.append(f"{tensor.name[:MAX_NAME]} is stored sparse: {stored}; it counts with all of them")
             return
-        held, needed = (tensor.data or (0, 0))[1], kind.bytes
+        held, needed = tensor.data[1] if tensor.data is not None else tensor.external_bytes, kind.bytes
         if needed is not None and held < needed:
             what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has {held:,} bytes where its shape needs {needed:,}"
             raise BadModel(what, hint=_DAMAGED)
@@ -182,7 +191,7 @@ class Capture:
                 builder.state(tensor_id, tensor.shape or (), tensor.dtype)
             else:
                 builder.input(tensor_id, tensor.shape, tensor.dtype)
-        return tensor_id in builder.inputs
+        return builder.tensors[tensor_id].role is Role.INPUT
 
     def carry(self, frame: Frame, builder: Builder, wanted: str, tensor_id: str) -> str:
         """An input of a loop's body, of the type of what goes into the loop."""
@@ -206,7 +215,7 @@ class Capture:
         name = self.node_name(frame, operator)
         self.nodes.setdefault((frame.subgraph, operator.number), name)
         if frame.depth:
-            self.expanded += 1
+            self.expanded += 1 + (len(operator.inputs) + len(operator.outputs)) // _USUAL_OPERANDS
             if self.expanded > MAX_EXPANDED:
                 what = f"its subgraphs expand to more than {MAX_EXPANDED:,} nodes"
                 raise BadModel(what, where=name, hint="no known network needs that: check where the file comes from")

@@ -156,9 +156,7 @@ def _subgraph(table: Table, codes: Sequence[tuple[str, str, int]], stores: _Stor
     tensors = tuple(
         [_located(f"tensor {index}", _tensor, index, one, stores) for index, one in enumerate(table.tables(0))]
     )
-    for one in tensors:
-        if one.quantisation is not None and one.quantisation.kind == "blockwise":
-            _tensors((one.quantisation.scales, one.quantisation.zero_points), tensors, optional=True)
+    _check_scales(tensors)
     operators = tuple(
         [
             _located(f"operator {index}", _operator, index, one, codes, tensors)
@@ -172,6 +170,16 @@ def _subgraph(table: Table, codes: Sequence[tuple[str, str, int]], stores: _Stor
         inputs=_tensors(table.numbers(1, "i"), tensors),
         outputs=_tensors(table.numbers(2, "i"), tensors),
     )
+
+
+def _check_scales(tensors: Sequence[TfliteTensor]) -> None:
+    blockwise = {
+        one.number: one.quantisation for one in tensors if one.quantisation and one.quantisation.kind == "blockwise"
+    }
+    for number, one in blockwise.items():
+        for scales in _tensors((one.scales, one.zero_points), tensors, optional=True):
+            if scales in blockwise:
+                raise BadModel(f"the scales of tensor {number} have scales themselves", hint=_DAMAGED)
 
 
 def _tensors(numbers: Sequence[int] | None, tensors: Sequence[Any], *, optional: bool = False) -> tuple[int, ...]:
