@@ -22,8 +22,8 @@ _DAMAGED: Final = "the file is damaged: convert the model again"
 
 
 def stated_types(call: Foreign, *, trusts: bool) -> list[TensorType | DType]:
-    """The stated types of the results, or their element types alone where shapes cannot be trusted."""
-    return [one if trusts else one.dtype for one in call.stated]
+    """The stated types of the results; their element types alone where shapes cannot be trusted, or have open sizes (-1)."""
+    return [one if trusts and -1 not in one.shape else one.dtype for one in call.stated]
 
 
 def activated(call: Foreign, rule: Rule) -> tuple[Sequence[Step], str]:

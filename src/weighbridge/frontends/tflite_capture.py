@@ -108,12 +108,17 @@ class Capture:
         raise BadModel(what, where=where, hint=hint)
 
     def type_of(self, tensor: TfliteTensor) -> TensorType:
-        """The type that the file states.  Raises ``BadModel`` for a shape that no tensor has."""
-        shape = tensor.shape or ()
-        if any(size < 0 for size in shape):
-            what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has the shape {shape}"
+        """The type that the file states.  Raises ``BadModel`` where it leaves a size open."""
+        kind = TensorType(tensor.shape or (), tensor.dtype)
+        if -1 in kind.shape:
+            what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has the shape {in_words(kind.shape)}"
             raise BadModel(what, hint=_DAMAGED)
-        return TensorType(shape, tensor.dtype)
+        return kind
+
+    def stated(self, frame: Frame, operator: Operator) -> list[TensorType]:
+        """The types that the file states of the results of an operator, with -1 for sizes that it leaves open."""
+        tensors = [frame.graph.tensors[number] for number in operator.outputs]
+        return [TensorType(tensor.shape or (), tensor.dtype) for tensor in tensors]
 
     def fresh(self, frame: Frame, tensor: TfliteTensor) -> str:
         """A new id for a tensor."""
@@ -247,7 +252,6 @@ class Capture:
         if operator.custom_options is not None:
             start, count = operator.custom_options
             attributes["custom_options"] = self.model.data[start : start + count]
-        stated = [self.type_of(frame.graph.tensors[number]) for number in operator.outputs]
         return Foreign(
             name,
             "",
@@ -257,7 +261,7 @@ class Capture:
             attributes,
             operator.version,
             _Asker(self, frame),
-            stated,
+            self.stated(frame, operator),
         )
 
     def translate(self, frame: Frame, operator: Operator, call: Foreign) -> None:
@@ -292,7 +296,8 @@ class Capture:
         # The node has the operator's name, the function that it applies to its result one of its own.
         is_main = before in step.outputs if before else is_last
         name = call.name if is_main else self.names.fresh(f"{call.name}.{step.operator}")
-        declared = step.declared or (self._declared(call) if is_last else ()) or (None,) * len(step.outputs)
+        stated = stated_types(call, trusts=self.trusts_shapes) if is_last else ()
+        declared = step.declared or stated[: len(step.outputs)] or (None,) * len(step.outputs)
         outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
         made = builder.add(
             step.operator,
@@ -311,10 +316,6 @@ class Capture:
             self.static.update(made)
         if is_last:
             self.check(frame, operator, made)
-
-    def _declared(self, call: Foreign) -> Sequence[TensorType]:
-        """Stated types of the results where they can be trusted: not once the user changed a size."""
-        return call.stated if self.trusts_shapes else ()
 
     def _set_aside(self, frame: Frame, operator: Operator, call: Foreign, step: Step, before: str = "") -> None:
         """Add what nobody can count, with the types that its rule knows, or that the file states of its results."""
@@ -351,10 +352,10 @@ class Capture:
         """Compare our shapes with those that the file states."""
         if not self.trusts_shapes:
             return
-        for number, tensor_id in zip(operator.outputs, made, strict=False):
-            stated, ours = self.type_of(frame.graph.tensors[number]).shape, frame.builder.tensors[tensor_id].shape
-            if ours is not None and stated != ours:
-                self.contradictions.append(f"{tensor_id} is {in_words(ours)}, the file says {in_words(stated)}")
+        for stated, tensor_id in zip(self.stated(frame, operator), made, strict=False):
+            ours = frame.builder.tensors[tensor_id].shape
+            if ours is not None and stated.shape != ours and -1 not in stated.shape:
+                self.contradictions.append(f"{tensor_id} is {in_words(ours)}, the file says {in_words(stated.shape)}")
 
 
 class _Asker:

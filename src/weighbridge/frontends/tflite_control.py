@@ -130,8 +130,9 @@ def _finish(
     reason: str,
 ) -> None:
     """Add the node that holds bodies."""
-    stated = [capture.type_of(frame.graph.tensors[number]) for number in operator.outputs]
-    types: list[TensorType | None] = list(stated) if capture.trusts_shapes else _returned(bodies[0], len(stated))
+    stated = capture.stated(frame, operator)
+    is_known = capture.trusts_shapes and not any(-1 in one.shape for one in stated)
+    types: list[TensorType | None] = list(stated) if is_known else _returned(bodies[0], len(stated))
     made = frame.builder.opaque(
         kind,
         operands,

@@ -31,6 +31,8 @@ _CODES: Final[Mapping[str, str]] = {
 def values_of(model: TfliteModel, tensor: TfliteTensor) -> tuple[Any, ...] | None:
     """The values in row-major order; None where there are none, too many, or as many bytes as the shape does not have."""
     code = _CODES.get(tensor.dtype.name)
+    if 0 in (tensor.shape or ()):
+        return ()
     if tensor.data is None or code is None or tensor.sparse_values is not None or tensor.shape is None:
         return None
     start, count = tensor.data
