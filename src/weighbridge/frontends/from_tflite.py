@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final
 
 from weighbridge.builder import Builder
-from weighbridge.errors import BadModel, BadSpec, GraphError, WeighbridgeError
-from weighbridge.frontends.declared import Declared
+from weighbridge.errors import BadModel, GraphError, WeighbridgeError
 from weighbridge.frontends.input_sizes import Sizes, settle
 from weighbridge.frontends.onnx_roles import assign_roles
 from weighbridge.frontends.tflite_capture import Capture, Frame
-from weighbridge.frontends.tflite_model import Subgraph, TfliteModel
+from weighbridge.frontends.tflite_inputs import Entry, by_label, entry_of, inputs_of
+from weighbridge.frontends.tflite_model import TfliteModel
 from weighbridge.frontends.tflite_read import read_model
 from weighbridge.graph import Graph
 
@@ -38,9 +38,9 @@ def load_tflite(
 ) -> Graph:
     """The graph of the TensorFlow Lite model at ``path``, every dimension a number.
 
-    ``signature`` names the subgraph to weigh, by the key of one of the file's signatures; by default the first.  A size that
-    the file leaves open (-1 in a shape) is given by ``batch`` (dimension 0) or ``inputs`` (whole shapes by name); one that it
-    fixes is replaced by these.
+    ``signature`` names the subgraph to weigh, by the key of one of the file's signatures; by default it is the first subgraph.
+    A size that the file leaves open (-1 in a shape) is given by ``batch`` (dimension 0) or ``inputs`` (whole shapes by the name
+    of the tensor or that in the signature); one that it fixes is replaced by these.
 
     Raises ``BadModel`` for a file that is damaged or contradicts itself, ``UnsupportedFormat`` for another format, ``NeedsShape``
     for a dimension that nobody gave, ``BadSpec`` for names and sizes that do not fit the model, and ``OSError`` for a file that
@@ -48,7 +48,7 @@ def load_tflite(
     """
     model = read_model(path)
     try:
-        return _graph(model, _chosen(model, signature), batch, dims or {}, inputs or {})
+        return _graph(model, entry_of(model, signature), batch, dims or {}, inputs or {})
     except (BadModel, GraphError) as error:
         where = f"{model.path.name}: {error.where}" if error.where else model.path.name
         raise BadModel(error.what, where=where, hint=error.hint or _DAMAGED) from None
@@ -56,53 +56,26 @@ def load_tflite(
         raise error.at(model.path.name) from None
 
 
-def _chosen(model: TfliteModel, signature: str) -> int:
-    """The subgraph to weigh."""
-    if not signature:
-        return 0
-    for one in model.signatures:
-        if one.key == signature:
-            return one.subgraph
-    known = ", ".join(one.key for one in model.signatures)
-    raise BadSpec(f"there is no signature {signature!r}", hint=f"there are {known}" if known else "there is none in it")
-
-
 def _graph(
-    model: TfliteModel, chosen: int, batch: int | None, dims: Mapping[str, int], inputs: Mapping[str, tuple[int, ...]]
+    model: TfliteModel, entry: Entry, batch: int | None, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
 ) -> Graph:
-    subgraph = model.subgraphs[chosen]
-    declared = _declared(subgraph)
-    sizes = settle({key: one for key, (_, one) in declared.items()}, batch, dims, inputs)
+    subgraph, inputs = model.subgraphs[entry.subgraph], inputs_of(model, entry)
+    sizes = settle({one.label: one.declared for one in inputs}, batch, dims, by_label(inputs, shapes))
     builder = Builder(model.path.stem)
     capture = Capture(model, trusts_shapes=not sizes.is_overridden)
-    frame = Frame(builder, chosen, subgraph)
-    for key, (number, one) in declared.items():
-        capture.bind(frame, number, builder.input(capture.names.fresh(key), sizes.shapes[key], one.dtype), "its inputs")
+    frame = Frame(builder, entry.subgraph, subgraph)
+    for one in inputs:
+        made = builder.input(capture.names.fresh(one.name), sizes.shapes[one.label], one.declared.dtype)
+        capture.bind(frame, one.number, made, "its inputs")
     try:
         capture.operators(frame)
         outputs = [capture.find(frame, number, "its outputs") for number in subgraph.outputs]
-        return _finished(capture, frame, builder, outputs, sizes)
+        return _finished(capture, frame, builder, outputs, _notes(capture, entry, sizes))
     except GraphError as error:
         raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
 
 
-def _declared(subgraph: Subgraph) -> dict[str, tuple[int, Declared]]:
-    """The inputs by name, with their numbers; only a shape of -1 is open, whatever the signature of the shape says."""
-    found: dict[str, tuple[int, Declared]] = {}
-    for number in dict.fromkeys(subgraph.inputs):
-        tensor = subgraph.tensors[number]
-        name, count = tensor.name or f"input_{number}", 1
-        while name in found:
-            count += 1
-            name = f"{tensor.name}#{count}"
-        sizes = tuple(None if size == -1 else size for size in tensor.shape or ())
-        if any(size is not None and size < 0 for size in sizes):
-            raise BadModel(f"has the shape {tensor.shape}", where=name, hint=_DAMAGED)
-        found[name] = number, Declared(tensor.dtype, sizes)
-    return found
-
-
-def _finished(capture: Capture, frame: Frame, builder: Builder, outputs: list[str], sizes: Sizes) -> Graph:
+def _finished(capture: Capture, frame: Frame, builder: Builder, outputs: list[str], notes: list[str]) -> Graph:
     assign_roles(
         builder.tensors,
         builder.nodes,
@@ -112,25 +85,21 @@ def _finished(capture: Capture, frame: Frame, builder: Builder, outputs: list[st
         operators=builder.operators,
         quantised=capture.quantised,
     )
-    builder.notes += _notes(capture, frame, sizes)
+    builder.notes += notes
     return replace(builder.graph(outputs), arena=None)
 
 
-def _notes(capture: Capture, frame: Frame, sizes: Sizes) -> list[str]:
-    notes = list(dict.fromkeys(capture.notes))
-    graph = frame.graph
-    opened = [
-        graph.tensors[number].name
-        for number in graph.inputs
-        if -1 in (graph.tensors[number].signature or ()) and -1 not in (graph.tensors[number].shape or ())
-    ]
+def _notes(capture: Capture, entry: Entry, sizes: Sizes) -> list[str]:
+    notes, model = list(dict.fromkeys(capture.notes)), capture.model
+    tensors = [model.subgraphs[entry.subgraph].tensors[number] for number in model.subgraphs[entry.subgraph].inputs]
+    opened = [one.name for one in tensors if -1 in (one.signature or ()) and -1 not in (one.shape or ())]
     if opened and not sizes.is_overridden:
         notes.append(f"the file lets dimensions of {_some(opened)} change: weighed at the shape that it stores")
-    keys = [one.key for one in capture.model.signatures]
-    if len(capture.model.subgraphs) > 1 and len(keys) > 1:
-        chosen = next((one.key for one in capture.model.signatures if one.subgraph == frame.subgraph), "none")
-        notes.append(f"weighed is the signature {chosen} of {_some(keys)}; path:NAME chooses another")
-    left = [index for index in range(len(capture.model.subgraphs)) if index not in capture.reached]
+    keys = [one.key for one in model.signatures]
+    if len(keys) > 1:
+        chosen = f"the signature {entry.signature.key}" if entry.signature else "the first subgraph, of no signature"
+        notes.append(f"weighed is {chosen}; path:NAME chooses another signature: {_some(keys)}")
+    left = [index for index in range(len(model.subgraphs)) if index not in capture.reached]
     if left:
         notes.append(f"subgraphs that nothing calls are not counted: {_some([str(index) for index in left])}")
     if capture.contradictions:
