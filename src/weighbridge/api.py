@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from weighbridge.choices import Choices, WeightBits, conventions_of, costs_of, devices_of, widths_of
+from weighbridge.choices import (
+    Choices,
+    Reserve,
+    WeightBits,
+    conventions_of,
+    costs_of,
+    devices_of,
+    reserve_of,
+    widths_of,
+)
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.graph import Graph
 from weighbridge.sources import Given, Loaded, Source, check, read
@@ -57,6 +66,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     source: Source | Graph | Module,
     *,
     on: Source | Device | Iterable[Source | Device] = (),
+    reserve: Reserve = (),
     batch: int | None = None,
     sequence: int | None = None,
     dims: Mapping[str, int] | None = None,
@@ -74,7 +84,8 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Everything that is known about a network, and a verdict for each device in ``on``: names, groups (``"mcu"``), device
-    files, ``Device``.
+    files, ``Device``.  ``reserve`` sets bytes of their memories aside, by region: ``{"sram": "64KiB"}`` or a list such as
+    ``["sram=64KiB"]``, on every device that has such a region, beside what its file reserves.
 
     ``source``, the sizes and the inputs are as in ``load``; a ``Graph`` has its sizes already.  ``weight_bits`` is one width
     for all weights, a mapping from targets (``first``, ``last``, ``rest``, a name, a pattern) to widths, or a list such as
@@ -88,13 +99,14 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     ``EnergyTable``, whose bill then is ``report.energy``; ``battery`` ("2000mAh@3.7V") adds the charge of an inference wherever there is
     an energy.  ``progress`` is called with the name of each stage as it begins.
 
-    Raises what ``load`` does, and ``BadSpec`` for a device, precision, width, target, convention, table of energies or battery
-    that does not exist, and for a batch that the source cannot have.
+    Raises what ``load`` does, and ``BadSpec`` for a device, region, precision, width, target, convention, table of energies or
+    battery that does not exist, for more reserved than a region has, and for a batch that the source cannot have.
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
     if not isinstance(source, Graph):
         check(source, given)
-    devices = devices_of(on)  # whatever the user may have misspelt is looked at before the work begins
+    # whatever the user may have misspelt is looked at before the work begins
+    devices, reserved = reserve_of(reserve, devices_of(on))
     rules, precision = widths_of(weight_bits, activation_bits, precision)
     costs = costs_of(devices, batches, fps, energy, battery)
     conventions = conventions_of(convention)
@@ -109,7 +121,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
         raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
     size = None if batch is None else int(batch)
     tell("counting and planning the memory")
-    choices = Choices(devices, rules, precision, size, as_written, conventions, costs)
+    choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved)
     return _report(loaded, choices, partial(_demand_at, source, given, choices, tell))
 
 
@@ -228,6 +240,7 @@ def _on_device(
     device: Device, needs: Demand, batch: int | None, at: Mapping[int, Demand], choices: Choices
 ) -> OnDevice:
     """The entry of ``device``; ``at`` has the needs at every batch size for the throughput."""
+    from weighbridge.devices.reserve import lacks
     from weighbridge.estimates import batch_point, estimate, throughput
     from weighbridge.report import OnDevice
 
@@ -237,6 +250,7 @@ def _on_device(
     for size, demanded in at.items():
         one = found if demanded is needs else estimate(demanded, device, precision, size)
         points.append(batch_point(size, one.latency, one.fit))
+    without = [name for name in choices.reserved if lacks(device, name)]
     return OnDevice(
         found.device,
         found.conditions,
@@ -246,5 +260,5 @@ def _on_device(
         throughput=throughput(points),
         energy=found.energy,
         deadline=found.deadline,
-        notes=found.notes,
+        notes=(*found.notes, *(f"nothing is reserved in {name}: there is no such region here" for name in without)),
     )

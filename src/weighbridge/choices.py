@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from weighbridge.errors import BadSpec
-from weighbridge.written import number, shown, whole
+from weighbridge.written import BYTE_UNITS, byte_size, number, shown, whole
 
 if TYPE_CHECKING:
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.estimates import Battery
     from weighbridge.passes import BitRules
 
-__all__ = ["Choices", "Costs", "WeightBits", "conventions_of", "costs_of", "devices_of", "fps_of", "widths_of"]
+__all__ = [
+    "Choices",
+    "Costs",
+    "Reserve",
+    "WeightBits",
+    "conventions_of",
+    "costs_of",
+    "devices_of",
+    "fps_of",
+    "reserve_of",
+    "widths_of",
+]
 
+Reserve = Mapping[str, int | str] | Iterable[str]
 WeightBits = int | str | Mapping[str, int] | Iterable[str | int]
 Path = str | os.PathLike[str]
 
@@ -45,6 +57,8 @@ class Choices(NamedTuple):
     as_written: bool
     conventions: tuple[str, ...] = ()
     costs: Costs = Costs()
+    reserved: tuple[str, ...] = ()
+    """The regions that a part is kept of; the devices that have them have the bytes."""
 
 
 def devices_of(on: Path | Device | Iterable[Path | Device]) -> tuple[Device, ...]:
@@ -64,6 +78,57 @@ def devices_of(on: Path | Device | Iterable[Path | Device]) -> tuple[Device, ...
             )
         found += (device,) if isinstance(device, Device) else find_all(os.fspath(device))
     return tuple(dict.fromkeys(found))
+
+
+def reserve_of(reserve: Reserve, devices: tuple[Device, ...]) -> tuple[tuple[Device, ...], tuple[str, ...]]:
+    """The devices with what is asked for reserved in their memories, and the names of those memories as they were given.
+
+    Raises ``BadSpec`` for what is no size, a region that no device has or that is there twice, and more than there is.
+    """
+    if isinstance(reserve, (Mapping, tuple, list)) and not reserve:
+        return devices, ()
+    from weighbridge.devices.reserve import region_key, with_reserved
+
+    if not devices:
+        raise BadSpec(
+            "there is no region without a device", where="reserve", hint="name one; see `weighbridge devices`"
+        )
+    wanted: dict[str, int] = {}
+    for name, size in _reservations(reserve):
+        amount = byte_size(size)
+        if amount is None:
+            hint = f"give bytes, or a number with one of {', '.join(BYTE_UNITS)}: 64KiB"
+            raise BadSpec(f"{shown(size)} is no size of {shown(name)}", where="reserve", hint=hint)
+        if region_key(name) in map(region_key, wanted):
+            raise BadSpec(f"{shown(name)} is there twice", where="reserve", hint="give the sum once")
+        wanted[name] = amount
+    return with_reserved(devices, wanted), tuple(wanted)
+
+
+def _reservations(reserve: Reserve) -> Iterator[tuple[str, int | str]]:
+    """Pairs of a region and a size as it was given."""
+    if isinstance(reserve, Mapping):
+        given: Iterable[object] = reserve.items()
+    elif isinstance(reserve, str) or not isinstance(reserve, Iterable) or isinstance(reserve, bytes):
+        given = (reserve,)
+    else:
+        given = reserve
+    for one in given:
+        name, size = one if isinstance(one, tuple) and len(one) == 2 else _halves(one)
+        if not isinstance(name, str) or not name.strip():
+            raise _no_reservation(one)
+        yield name.strip(), size
+
+
+def _halves(one: object) -> tuple[str, str]:
+    name, equals, size = one.rpartition("=") if isinstance(one, str) else ("", "", "")
+    if not equals:
+        raise _no_reservation(one)
+    return name, size
+
+
+def _no_reservation(one: object) -> BadSpec:
+    return BadSpec(f"{shown(one)} reserves nothing", where="reserve", hint="write NAME=SIZE, as in sram=64KiB")
 
 
 def conventions_of(convention: str | Iterable[str]) -> tuple[str, ...]:

@@ -8,14 +8,22 @@ from __future__ import annotations
 import operator
 import re
 from fractions import Fraction
+from math import ceil
 from typing import Any, Final
 
 from weighbridge.errors import printable
 
-__all__ = ["DECIMAL", "number", "shown", "whole"]
+__all__ = ["BYTE_UNITS", "DECIMAL", "byte_size", "number", "shown", "whole"]
 
 DECIMAL: Final = r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?"
 """A pattern for a decimal number of sensible length: ``30``, ``29.97``, ``1.5e-3``."""
+BYTE_UNITS: Final = {
+    "B": 1,
+    **{f"{prefix}B": 1000**power for power, prefix in enumerate("kMGT", 1)},
+    **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", 1)},
+}
+"""Bytes by unit, as they are written: kB is 1,000 and KiB 1,024, and there is no KB."""
+_SIZE: Final = re.compile(rf"({DECIMAL})\s*([A-Za-z]*)")
 _NUMBER: Final = re.compile(rf"{DECIMAL}|[0-9]{{1,30}}/0*[1-9][0-9]{{0,29}}")
 
 
@@ -33,6 +41,17 @@ def number(value: object) -> Fraction | None:
     except ValueError:  # Python's own limit of 4,300 digits
         return None
     return Fraction(text) if _NUMBER.fullmatch(text) else None
+
+
+def byte_size(value: object) -> int | None:
+    """``value`` in bytes: ``64KiB``, ``0.5 MB``, or a number of them; a part of a byte takes a whole one.
+
+    None for what is no size, also for one below zero and for a unit that ``BYTE_UNITS`` does not have.
+    """
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = 1 if found is None or not found[2] else BYTE_UNITS.get(found[2])
+    size = number(found[1] if found else value)
+    return None if unit is None or size is None or size < 0 else ceil(size * unit)
 
 
 def whole(value: Any) -> int | None:

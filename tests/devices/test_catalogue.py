@@ -21,7 +21,7 @@ def figures(device: Device) -> Iterator[tuple[str, Figure | Picojoules]]:
     for peak in device.peaks:
         yield f"{peak.unit} {peak.precision}", peak.ops_per_s
     for memory in device.memories:
-        for figure in (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes):
+        for figure in (*memory.size_figures, memory.bandwidth_bytes_per_s):
             if figure is not None:
                 yield memory.name, figure
     for energy in device.energy.figures if device.energy else ():

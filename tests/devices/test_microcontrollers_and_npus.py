@@ -27,6 +27,9 @@ MICROCONTROLLERS = {
     "rp2350": "Raspberry Pi Pico 2",
     "esp32": "ESP32",
     "esp32-s3": "ESP32-S3-DevKitC-1",
+    "esp32-s3-psram": "ESP32-S3-DevKitC-1",
+    "stm32-f746g-disco": "STM32F746G-DISCO",
+    "stm32-h747i-disco": "STM32H747I-DISCO",
 }
 NEURAL_PROCESSORS = {
     **{f"ethos-u55-{macs}": f"Arm Ethos-U55-{macs}" for macs in (32, 64, 128, 256)},
@@ -35,7 +38,7 @@ NEURAL_PROCESSORS = {
     "coral-edge-tpu": "Coral USB/M.2 Edge TPU",
     "hailo-8": "Hailo-8",
 }
-CORES = {"rp2040": 2, "rp2350": 2, "esp32-s3": 2}
+CORES = {"rp2040": 2, "rp2350": 2, "esp32-s3": 2, "esp32-s3-psram": 2}
 """The table gives a rate a core."""
 OTHER_SRAM = {"stm32h7a3": 1_048_576}
 """The table adds up what it calls unverified; here stands the region that activations lie in."""
@@ -100,6 +103,26 @@ def test_regions_add_up_to_the_memory_of_the_chip(name: str, ram_kib: int) -> No
     assert max(regions, key=lambda memory: memory.bytes.value).holds == (ACTIVATIONS,)
 
 
+@pytest.mark.parametrize(("name", "column"), [("esp32-s3-psram", "PSRAM"), ("stm32-f746g-disco", "SDRAM")])
+def test_memory_outside_the_chip_is_that_of_the_table(name: str, column: str, table: dict[str, dict[str, str]]) -> None:
+    (memory,) = (one for one in find(name).memories if one.name == column)
+    assert memory.bytes.value == int(table[MICROCONTROLLERS[name]]["dram_bytes"])
+
+
+@pytest.mark.parametrize(
+    ("board", "chip"),
+    [("stm32-f746g-disco", "stm32f746"), ("stm32-h747i-disco", "stm32h747"), ("esp32-s3-psram", "esp32-s3")],
+)
+def test_a_board_has_the_memories_of_its_chip_first_and_a_bandwidth_for_all_others(board: str, chip: str) -> None:
+    inside, every = find(chip), find(board)
+    count = len(inside.memories)
+    assert [(one.name, one.bytes, one.reserved_bytes) for one in every.memories[:count]] == [
+        (one.name, one.bytes, one.reserved_bytes) for one in inside.memories
+    ]
+    assert every.peaks == inside.peaks
+    assert all(one.bandwidth_bytes_per_s for one in every.memories[count:])
+
+
 def test_the_whole_chip_has_room_where_its_region_has_not(shared: Path) -> None:
     with (shared / "facts" / "published.toml").open("rb") as file:
         published = tomllib.load(file)["region_fit"]["what"]
@@ -107,7 +130,7 @@ def test_the_whole_chip_has_room_where_its_region_has_not(shared: Path) -> None:
     board = find("stm32h747")
     reserved = Figure(217_564, "buffers of the application, published.toml")
     memories = [
-        dataclasses.replace(memory, reserved_bytes=reserved) if ACTIVATIONS in memory.holds else memory
+        dataclasses.replace(memory, reserved_bytes=reserved) if memory.name == "AXI SRAM" else memory
         for memory in board.memories
     ]
     needed = round((465.36 + 44.05) * KIB)

@@ -195,6 +195,13 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
 )
 @option(
     _COSTS,
+    "--reserve",
+    multiple=True,
+    metavar="NAME=SIZE",
+    help="Keep bytes of a device's memory region for something else, as in sram=64KiB or flash=200kB. Repeatable.",
+)
+@option(
+    _COSTS,
     "--precision",
     metavar="P",
     help="Weights, activations and the device's peak rate at one precision: int8, fp16, fp32 …",

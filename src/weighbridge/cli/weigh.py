@@ -33,6 +33,7 @@ class Request(NamedTuple):
 
     source: str
     on: Sequence[str] = ()
+    reserve: Sequence[str] = ()
     batch: int | None = None
     sequence: int | None = None
     dims: Sequence[str] = ()
@@ -83,6 +84,7 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
     stated = parse(request.inputs)
     options: dict[str, Any] = {
         "on": request.on,
+        "reserve": request.reserve,
         "batch": request.batch,
         "sequence": request.sequence,
         "dims": dict(_dims(request.dims)),

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 __all__ = [
     "ACTIVATIONS",
     "ADD",
+    "CODE",
+    "CONTENTS",
+    "KERNEL_LIBRARIES",
     "KINDS",
     "MULTIPLY",
     "OPERATIONS",
+    "PERSISTENT",
     "PRECISIONS",
     "WEIGHTS",
     "AccessEnergy",
@@ -23,7 +27,14 @@ __all__ = [
 ]
 
 WEIGHTS, ACTIVATIONS = "weights", "activations"
-"""What a memory can hold: everything stored with the model, or the tensors that exist while it runs."""
+PERSISTENT, CODE = "persistent", "code"
+CONTENTS = (WEIGHTS, ACTIVATIONS, PERSISTENT, CODE)
+"""What a memory can hold: everything stored with the model, the tensors that exist while it runs, what a runtime keeps for
+itself as long as the model is loaded, and instructions.
+"""
+
+KERNEL_LIBRARIES = ("reference", "cmsis-nn", "esp-nn")
+"""Kernels that TensorFlow Lite Micro is built with: its own, Arm's for Cortex-M, Espressif's."""
 
 KINDS = ("mcu", "npu", "board", "server", "other")
 """Groups of devices, smallest first: microcontrollers, neural processors, boards and their modules, servers and their cards."""
@@ -125,23 +136,41 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A region of memory.  ``holds`` names what lies in it; ``reserved_bytes`` are what firmware or system keep for themselves."""
+    """A region of memory.  ``holds`` names what can lie in it; ``reserved_bytes`` are what firmware or system keep for themselves.
+
+    ``largest_block_bytes`` is the longest piece without a gap, None where the region is one piece.
+    """
 
     name: str
     holds: tuple[str, ...]
     bytes: Figure
     bandwidth_bytes_per_s: Figure | None = None
     reserved_bytes: Figure | None = None
+    largest_block_bytes: Figure | None = None
 
     @property
     def available_bytes(self) -> int:
-        """What a network can have: never below zero."""
+        """What is not reserved: never below zero."""
         return max(0, self.bytes.value - (self.reserved_bytes.value if self.reserved_bytes else 0))
+
+    @property
+    def block_bytes(self) -> int:
+        """What a network can have, which needs it in one piece: what is not reserved, and no more than the largest block."""
+        block = self.largest_block_bytes
+        return self.available_bytes if block is None else min(self.available_bytes, block.value)
+
+    @property
+    def size_figures(self) -> tuple[Figure, ...]:
+        """The numbers that ``block_bytes`` follows from."""
+        return tuple(one for one in (self.bytes, self.reserved_bytes, self.largest_block_bytes) if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device.  At most one memory holds the weights and at most one the activations; it may be the same."""
+    """One device.  Where several memories can hold the same, those that are named first are preferred.
+
+    ``kernel_library`` is what a runtime for microcontrollers is built with there; "" is unknown.
+    """
 
     name: str
     title: str
@@ -152,6 +181,12 @@ class Device:
     notes: tuple[str, ...] = ()
     kind: str = "other"
     energy: EnergyTable | None = None
+    kernel_library: str = ""
+
+    @property
+    def is_microcontroller(self) -> bool:
+        """Whether code, runtime and network share the memories that the file lists, without an operating system's paging."""
+        return self.kind == "mcu" or self.class_ == "microcontroller"
 
     def peak(self, precision: str) -> Peak | None:
         """The fastest unit at this precision, or None where no unit has a rate for it.
@@ -166,7 +201,7 @@ class Device:
         """Every number of the device: rates, memories, energies, each in the order of its file."""
         numbers: list[Figure | Picojoules | None] = [peak.ops_per_s for peak in self.peaks]
         for memory in self.memories:
-            numbers += (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes)
+            numbers += (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes, memory.largest_block_bytes)
         numbers += self.energy.figures if self.energy else ()
         return tuple(number for number in numbers if number is not None)
 
@@ -180,10 +215,14 @@ class Device:
         told += (
             f"the bandwidth of {memory.name} is not known: moving bytes counts as no time"
             for memory in self.memories
-            if memory.holds and memory.bandwidth_bytes_per_s is None
+            if not {WEIGHTS, ACTIVATIONS}.isdisjoint(memory.holds) and memory.bandwidth_bytes_per_s is None
         )
         return tuple(told)
 
+    def memories_for(self, what: str) -> tuple[Memory, ...]:
+        """The memories that can hold one of ``CONTENTS``, the preferred one first."""
+        return tuple(memory for memory in self.memories if what in memory.holds)
+
     def memory_for(self, what: str) -> Memory | None:
-        """The memory that holds ``WEIGHTS`` or ``ACTIVATIONS``."""
-        return next((memory for memory in self.memories if what in memory.holds), None)
+        """The preferred memory of ``memories_for``, or None."""
+        return next(iter(self.memories_for(what)), None)

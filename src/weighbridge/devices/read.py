@@ -12,11 +12,11 @@ import cattrs
 from cattrs.gen import make_dict_structure_fn, override
 
 from weighbridge.devices.device import (
-    ACTIVATIONS,
+    CONTENTS,
+    KERNEL_LIBRARIES,
     KINDS,
     OPERATIONS,
     PRECISIONS,
-    WEIGHTS,
     AccessEnergy,
     Device,
     EnergyTable,
@@ -136,7 +136,7 @@ def _energy(value: object, of: object) -> float:
     return number
 
 
-def _one_of(words: Sequence[str]) -> Hook:
+def _one_of(words: Sequence[str]) -> Callable[[object, object], str]:
     def read(value: object, _: object) -> str:
         if value not in words:
             raise ValueError(f"must be one of {', '.join(words)}, not {_shown(value)}")
@@ -169,12 +169,6 @@ def _list(value: object, expected: str) -> list[object]:
     return value
 
 
-def _content(value: object, _: object) -> str:
-    if value not in (WEIGHTS, ACTIVATIONS):
-        raise ValueError(f'must hold "{WEIGHTS}" or "{ACTIVATIONS}" or both, not {_shown(value)}')
-    return str(value)
-
-
 def _shown(value: object) -> str:
     kinds = ((dict, "a table"), (list, "a list"), (bool, str(value).lower()))
     return next((text for kind, text in kinds if isinstance(value, kind)), f"{value!r:.100}")
@@ -187,14 +181,15 @@ def _converter() -> cattrs.Converter:
     _register(converter, Figure, _FIGURE, value=_number, source=_text, verified=_flag, note=_text)
     _register(converter, Picojoules, _FIGURE, value=_energy, source=_text, verified=_flag, note=_text)
     _register(converter, Peak, "a table", unit=_text, precision=_one_of(PRECISIONS))
-    _register(converter, Memory, "a table", name=_text, holds=_list_of(_content, '["weights"]'))
+    _register(converter, Memory, "a table", name=_text, holds=_list_of(_one_of(CONTENTS), '["weights"]'))
     _register_energies(converter)
     entries = {
         "peaks": _list_then(converter.get_structure_hook(tuple[Peak, ...]), "[[peaks]]"),
         "memories": _list_then(converter.get_structure_hook(tuple[Memory, ...]), "[[memories]]"),
     }
     lines = {"title": _text, "class_": _text, "core": _text, "notes": _list_of(_text, '["a sentence"]')}
-    _register(converter, Device, "a table", name=_name, kind=_one_of(KINDS), **lines, **entries)
+    words = {"kind": _one_of(KINDS), "kernel_library": _one_of(KERNEL_LIBRARIES)}
+    _register(converter, Device, "a table", name=_name, **words, **lines, **entries)
     return converter
 
 
@@ -272,23 +267,34 @@ class _Once:
 def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
     """What is wrong between entries that are fine on their own: a rate or a memory given twice, more reserved than there is."""
     once = _Once()
-    faults = once.faults
     for path, peak in _tables_of(raw, "peaks"):
         unit, precision = peak.get("unit"), peak.get("precision")
         if isinstance(unit, str) and isinstance(precision, str):
             once.see(("peak", unit, precision), path, f"gives the rate of {unit!r} at {precision!r}")
+    faults = [*once.faults, *_faults_between_memories(raw)]
+    energy = raw.get("energy")
+    return [*faults, *_faults_of_own_energies(raw, energy)] if isinstance(energy, dict) else faults
+
+
+def _faults_between_memories(raw: Mapping[str, object]) -> list[str]:
+    """A name or a content twice, and parts of a memory that are larger than the memory."""
+    once = _Once()
+    faults = once.faults
     for path, memory in _tables_of(raw, "memories"):
         if isinstance(name := memory.get("name"), str):
-            once.see(("name", name), path, f"has the name {name!r}")
+            once.see(name, path, f"has the name {name!r}")
+        contents = _Once()
         holds = memory.get("holds")
         for content in holds[:_MOST_ENTRIES] if isinstance(holds, list) else ():
             if isinstance(content, str):
-                once.see(("holds", content), path, f"holds the {content}")
-        size, reserved = _value_of(memory.get("bytes")), _value_of(memory.get("reserved_bytes"))
-        if size is not None and reserved is not None and reserved > size:
-            faults.append(f"{path}.reserved_bytes: {reserved:,} B is more than the {size:,} B that there are")
-    energy = raw.get("energy")
-    return [*faults, *_faults_of_own_energies(raw, energy)] if isinstance(energy, dict) else faults
+                contents.see(content, path, f"holds the {content}")
+        faults += contents.faults
+        size = _value_of(memory.get("bytes"))
+        for key in ("reserved_bytes", "largest_block_bytes"):
+            part = _value_of(memory.get(key))
+            if size is not None and part is not None and part > size:
+                faults.append(f"{path}.{key}: {part:,} B is more than the {size:,} B that there are")
+    return faults
 
 
 def _faults_of_own_energies(raw: Mapping[str, object], energy: Mapping[str, object]) -> list[str]:

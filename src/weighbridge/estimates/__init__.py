@@ -5,16 +5,19 @@
 
 from weighbridge.estimates.charge import Battery, Charge, battery_named, charge
 from weighbridge.estimates.deadline import Deadline, deadline, frames_missed
-from weighbridge.estimates.demand import Demand, NodeDemand, demand
+from weighbridge.estimates.demand import ArenaDemand, Demand, NodeDemand, demand
 from weighbridge.estimates.energy import Arithmetic, Bill, DeviceEnergy, LevelEnergy, bill, device_energy
 from weighbridge.estimates.estimate import Conditions, Estimate, estimate
 from weighbridge.estimates.fit import Fit, Region, fit
 from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.layerwise import Layerwise, NodeTime, layerwise, node_times
+from weighbridge.estimates.needs import Need
+from weighbridge.estimates.place import placed
 from weighbridge.estimates.precision import precision_named
 from weighbridge.estimates.throughput import BatchPoint, Throughput, batch_point, throughput
 
 __all__ = [
+    "ArenaDemand",
     "Arithmetic",
     "BatchPoint",
     "Battery",
@@ -29,6 +32,7 @@ __all__ = [
     "Latency",
     "Layerwise",
     "LevelEnergy",
+    "Need",
     "NodeDemand",
     "NodeTime",
     "Region",
@@ -46,6 +50,7 @@ __all__ = [
     "latency",
     "layerwise",
     "node_times",
+    "placed",
     "precision_named",
     "throughput",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from weighbridge.arena import PersistentBytes
 from weighbridge.counts.facts import NetworkFacts, NodeFacts
 from weighbridge.estimates.moves import Moves, storage_of
 from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
@@ -14,7 +15,11 @@ from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
 
-__all__ = ["Demand", "NodeDemand", "demand"]
+__all__ = ["ARENA", "LIVE", "ArenaDemand", "Demand", "NodeDemand", "demand"]
+
+LIVE: Final = "live"
+ARENA: Final = "arena_tflm"
+"""Memory policies that decide what activations need: what is alive at once, or what a runtime's plan takes."""
 
 
 class NodeDemand(NamedTuple):
@@ -32,6 +37,19 @@ class NodeDemand(NamedTuple):
     exact: bool
 
 
+class ArenaDemand(NamedTuple):
+    """What a runtime that plans its memory needs: the plan's peak, the tensors that live on, what it keeps for itself.
+
+    ``peak_bytes`` is None where there is no plan, as ``reason`` says.
+    """
+
+    peak_bytes: int | None
+    peak_node: str | None
+    variable_bytes: int | None
+    persistent: tuple[PersistentBytes, ...] = ()
+    reason: str = ""
+
+
 class Demand(NamedTuple):
     """The needs of one inference.
 
@@ -44,7 +62,8 @@ class Demand(NamedTuple):
     ``ops_exact``.  ``precision`` is the one in which most MACs are computed, None without MACs or where it has no name;
     ``macs_by_precision`` has them all.  ``weight_bytes`` are the weights among what is stored, ``weight_read_bytes`` those among
     what is read.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a
-    size is unknown.  ``nodes`` are the single nodes, in the order in which they run.
+    size is unknown.  ``nodes`` are the single nodes, in the order in which they run.  ``peak_bytes`` is the peak of the policy
+    ``live``; ``arena`` is there where the network is a file for a runtime that plans its memory.
     """
 
     stored_bytes: int | None
@@ -64,10 +83,11 @@ class Demand(NamedTuple):
     weight_read_bytes: int = 0
     value_bytes: int | None = None
     nodes: tuple[NodeDemand, ...] = ()
+    arena: ArenaDemand | None = None
 
 
 def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: Mapping[str, Op] = OPERATORS) -> Demand:
-    """What ``deployed`` needs; ``facts`` and ``memory`` are its own.  The peak is that of the policy ``live``."""
+    """What ``deployed`` needs; ``facts`` and ``memory`` are its own."""
     static = static_tensors(deployed, operators)
     stored = _stored(deployed)
     moved = _moved(deployed, facts, stored, operators, static)
@@ -78,9 +98,9 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         stored_exact=not _has_unknown(deployed),
         weight_bytes=known_total(stored[weight].bytes for weight in moved.weights if weight in stored),
         weight_read_bytes=moved.weight_bytes,
-        peak_bytes=memory.peak_bytes.get("live"),
+        peak_bytes=memory.peak_bytes.get(LIVE),
         peak_exact=memory.exact,
-        peak_node=memory.peak_node.get("live"),
+        peak_node=memory.peak_node.get(LIVE),
         stored_read_bytes=moved.stored_bytes,
         input_bytes=moved.input_bytes,
         output_bytes=moved.output_bytes,
@@ -91,6 +111,19 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         macs_by_precision=tuple(moved.macs.items()),
         value_bytes=facts.activations.total_bytes,
         nodes=moved.nodes,
+        arena=_arena(deployed, memory),
+    )
+
+
+def _arena(deployed: Graph, memory: MemoryPlan) -> ArenaDemand | None:
+    if deployed.arena is None:
+        return None
+    return ArenaDemand(
+        peak_bytes=memory.peak_bytes.get(ARENA),
+        peak_node=memory.peak_node.get(ARENA),
+        variable_bytes=memory.variable_bytes,
+        persistent=deployed.arena.persistent,
+        reason=memory.inapplicable.get(ARENA, "") or deployed.arena.reason,
     )
 
 

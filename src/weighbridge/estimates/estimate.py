@@ -13,6 +13,7 @@ from weighbridge.estimates.energy import DeviceEnergy, device_energy
 from weighbridge.estimates.fit import Fit, fit
 from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.layerwise import NodeTime, layerwise, node_times
+from weighbridge.estimates.place import placed
 from weighbridge.estimates.precision import precision_named
 
 __all__ = ["Conditions", "Estimate", "estimate"]
@@ -52,8 +53,8 @@ def estimate(
     """The verdict, the latency floor, the times of the nodes and the energy of a network on one device.
 
     ``precision`` is the one that all arithmetic is done in, by default the network's own: each node's for the nodes, and for
-    the floor the fastest of those, as nothing may be below it; ``batch`` is only reported.  ``fps`` asks for the frames
-    missed, ``battery`` for the charge.
+    the floor the fastest of those, as nothing may be below it; ``batch`` is only reported.  Bytes move at the bandwidth of the
+    memories that the verdict places them in.  ``fps`` asks for the frames missed, ``battery`` for the charge.
     Raises ``BadSpec`` for a precision that does not exist.
     """
     forced = None if precision is None else precision_named(precision)
@@ -69,11 +70,12 @@ def estimate(
         )
     timed, without = _timed(demand, device, forced)
     notes += without
-    verdict, floor = fit(demand, device), latency(demand, device, rated, timed)
-    times = node_times(demand, device, forced)
-    summed = layerwise(demand, device, times, forced)
+    lying = placed(demand, device)
+    verdict, floor = fit(demand, device), latency(demand, lying, rated, timed)
+    times = node_times(demand, lying, forced)
+    summed = layerwise(demand, lying, times, forced)
     floor = floor._replace(layerwise_s=summed.time_s, layerwise_exact=summed.exact)
-    energy = device_energy(demand, device, forced, battery, batch)
+    energy = device_energy(demand, lying, forced, battery, batch)
     return Estimate(
         device=device.name,
         conditions=Conditions(device.title, None, used, batch),

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device, Memory
-from weighbridge.estimates.demand import Demand
+from weighbridge.devices.device import ACTIVATIONS, CODE, PERSISTENT, WEIGHTS, Device, Memory
+from weighbridge.estimates.demand import LIVE, Demand
+from weighbridge.estimates.needs import DOES_NOT_FIT, FITS, UNKNOWN, Need, Room, needs, room
+from weighbridge.estimates.place import lying_in, placed
 from weighbridge.estimates.roofline import quotient
 
 __all__ = ["DOES_NOT_FIT", "FITS", "UNKNOWN", "Fit", "Region", "fit"]
-
-FITS: Final = "fits"
-DOES_NOT_FIT: Final = "does not fit"
-UNKNOWN: Final = "unknown"
 
 
 class Region(NamedTuple):
     """One memory: what is needed of it, what it offers less the reserved bytes, and by how much it falls short.
 
-    ``needed_bytes`` is None where a size is unknown; where ``exact`` is False it is a lower bound, and so is
-    ``short_bytes``, which is None where the verdict is ``unknown``.  ``ratio`` is needed / available and ``weight_ratio``
-    the weights alone / available: above 1 they do not fit.  ``peak_node`` sets the need of activations.  ``verified`` is
-    False where the memory's size is not.
+    ``holds`` is what lies there, ``contents`` the same one by one with its bytes.  ``needed_bytes`` is None where a size is
+    unknown; where ``exact`` is False it is a lower bound, and so is ``short_bytes``, which is None where the verdict is
+    ``unknown``.  ``estimated_bytes`` lie there beside ``needed_bytes`` by an estimate, None where there is none.
+    ``available_bytes`` are ``bytes`` less ``reserved_bytes``, and no more than ``largest_block_bytes``, the longest
+    piece without a gap (None where the region is one piece).  ``ratio`` is needed / available and ``weight_ratio`` the
+    weights alone / available: above 1 they do not fit.  ``peak_node`` sets the need of activations under ``policy``.
+    ``verified`` is False where the memory's size is not.  ``bandwidth_bytes_per_s`` is that of the estimates, None where it
+    is not known.  ``uncounted`` lies there too, in no figure: code, which nobody gave bytes for.
     """
 
     name: str
@@ -37,6 +40,12 @@ class Region(NamedTuple):
     peak_node: str | None
     exact: bool
     verified: bool = True
+    policy: str | None = None
+    estimated_bytes: int | None = None
+    largest_block_bytes: int | None = None
+    bandwidth_bytes_per_s: int | None = None
+    contents: tuple[Need, ...] = ()
+    uncounted: tuple[str, ...] = ()
 
 
 class Fit(NamedTuple):
@@ -48,21 +57,27 @@ class Fit(NamedTuple):
 
 
 def fit(demand: Demand, device: Device) -> Fit:
-    """Compare what a network keeps and computes with a device's memories.
+    """Compare what a network keeps and computes with the memories in which a device holds it.
 
     The region that holds weights has to take all that is stored with the deployed model (weights, biases, constants);
-    the one that holds activations the peak of policy ``live``; a region that holds both, their sum.  A need known only
-    from below can prove that a network does not fit, never that it fits.
+    the one that holds activations what ``needs`` says of them; a region that holds both, their sum; which regions
+    those are says ``placed``.  A need known only from below can prove that a network does not fit, never that it fits, and an
+    estimate neither.
     """
-    regions = tuple(_region(demand, memory) for memory in device.memories if memory.holds)
-    missing = [what for what in (WEIGHTS, ACTIVATIONS) if device.memory_for(what) is None]
+    lying, wanted = placed(demand, device), needs(demand, device)
+    code = _code_place(device, lying)
+    regions = tuple(
+        _region(demand, memory, lying_in(memory, wanted), (CODE,) if code and code.name == memory.name else ())
+        for memory in lying.memories
+        if memory.holds
+    )
+    missing = [what for what in (WEIGHTS, ACTIVATIONS) if lying.memory_for(what) is None]
     notes = [f"no memory is known to hold {what}" for what in missing]
-    for memory in device.memories:
-        if not memory.holds:
-            continue  # nothing is compared with it
-        for what, figure in (("size of", memory.bytes), ("reserved part of", memory.reserved_bytes)):
-            if figure is not None and not figure.verified:
-                notes.append(f"the {what} {memory.name} is not verified ({figure.note or figure.source})")
+    notes += _moved_on(device, lying, wanted)
+    notes += _doubts(lying)
+    notes += (note for region in regions for note in _on_contents(region))
+    if code is not None and not any(region.uncounted for region in regions):
+        notes.append(f"code is not counted: nothing is reserved for it in {code.name}")
     verdicts = {region.verdict for region in regions}
     if DOES_NOT_FIT in verdicts:
         verdict = DOES_NOT_FIT
@@ -73,40 +88,94 @@ def fit(demand: Demand, device: Device) -> Fit:
     return Fit(verdict, regions, tuple(notes))
 
 
-def _region(demand: Demand, memory: Memory) -> Region:
-    holds_weights, holds_activations = WEIGHTS in memory.holds, ACTIVATIONS in memory.holds
-    needs = [demand.stored_bytes] * holds_weights + [demand.peak_bytes] * holds_activations
-    known = [size for size in needs if size is not None]
-    needed = sum(known) if len(known) == len(needs) else None
-    exact = needed is not None
-    if holds_weights:
-        exact = exact and demand.stored_exact
-    if holds_activations:
-        exact = exact and demand.peak_exact
-    available = memory.available_bytes
-    least = sum(known)
-    short: int | None
-    if least > available:
-        verdict, short = DOES_NOT_FIT, least - available
-    else:
-        verdict, short = (FITS, 0) if exact else (UNKNOWN, None)
+def _region(demand: Demand, memory: Memory, contents: Sequence[Need], uncounted: tuple[str, ...]) -> Region:
+    found = room(contents, memory.block_bytes)
+    activations = next((need for need in contents if need.content == ACTIVATIONS), None)
+    block, bandwidth = memory.largest_block_bytes, memory.bandwidth_bytes_per_s
     return Region(
         name=memory.name,
-        holds=memory.holds,
-        verdict=verdict,
-        needed_bytes=needed,
-        available_bytes=available,
-        short_bytes=short,
+        holds=tuple(need.content for need in contents),
+        verdict=found.verdict,
+        needed_bytes=found.needed_bytes,
+        available_bytes=memory.block_bytes,
+        short_bytes=found.short_bytes,
         bytes=memory.bytes.value,
-        reserved_bytes=memory.bytes.value - available,
-        ratio=_ratio(needed, available),
-        weight_ratio=_ratio(demand.weight_bytes, available) if holds_weights else None,
-        peak_node=demand.peak_node if holds_activations else None,
-        exact=exact,
-        verified=all(figure.verified for figure in (memory.bytes, memory.reserved_bytes) if figure is not None),
+        reserved_bytes=memory.bytes.value - memory.available_bytes,
+        ratio=_ratio(_shown_need(found, contents), memory.block_bytes),
+        weight_ratio=_ratio(demand.weight_bytes, memory.block_bytes) if WEIGHTS in memory.holds else None,
+        peak_node=activations.node if activations else None,
+        exact=found.exact,
+        verified=all(figure.verified for figure in memory.size_figures),
+        policy=activations.policy if activations else None,
+        estimated_bytes=found.estimated_bytes,
+        largest_block_bytes=block.value if block else None,
+        bandwidth_bytes_per_s=bandwidth.value if bandwidth else None,
+        contents=tuple(contents),
+        uncounted=uncounted,
     )
+
+
+def _shown_need(found: Room, contents: Sequence[Need]) -> int | None:
+    """What is needed; of a region in which nothing else lies, the estimate."""
+    return found.estimated_bytes if all(need.estimated for need in contents) else found.needed_bytes
 
 
 def _ratio(needed: int | None, available: int) -> float | None:
     """None also where a ratio is beyond what a float can hold."""
     return None if needed is None or not available else quotient(needed, available)
+
+
+def _moved_on(device: Device, lying: Device, wanted: Sequence[Need]) -> Iterator[str]:
+    """A sentence for everything that does not lie in its preferred memory."""
+    for need in wanted:
+        first, used = device.memory_for(need.content), lying.memory_for(need.content)
+        if first is None or used is None or first.name == used.name:
+            continue
+        alone = room((need,), first.block_bytes)
+        short = f": it is short by {alone.short_bytes:,} B for them alone" if alone.short_bytes else ""
+        yield f"the {_named(need)} are weighed in {used.name}, not in {first.name}{short}"
+
+
+def _named(need: Need) -> str:
+    return "runtime's own data" if need.content == PERSISTENT else need.content
+
+
+def _doubts(lying: Device) -> Iterator[str]:
+    """The sizes that a verdict rests on and that are not verified."""
+    for memory in lying.memories:
+        if not memory.holds:
+            continue  # nothing is compared with it
+        parts = (
+            ("size of", memory.bytes),
+            ("reserved part of", memory.reserved_bytes),
+            ("largest block of", memory.largest_block_bytes),
+        )
+        for what, figure in parts:
+            if figure is not None and not figure.verified:
+                yield f"the {what} {memory.name} is not verified ({figure.note or figure.source})"
+
+
+def _on_contents(region: Region) -> Iterator[str]:
+    """What an arena that is not planned and an estimate mean for the verdict."""
+    for need in region.contents:
+        if need.content == ACTIVATIONS and need.policy == LIVE and need.basis:
+            yield f"{region.name}: the arena is not planned ({need.basis}); what is alive at once is a lower bound of it"
+        if not need.estimated:
+            continue
+        if need.bytes is None:
+            yield f"{region.name}: how much the runtime keeps for itself is not known ({need.basis})"
+            continue
+        yield f"{region.name}: {need.bytes:,} B of the runtime's own data are an estimate ({need.basis})"
+    if region.verdict == UNKNOWN and region.exact and region.estimated_bytes is not None:
+        certain = region.needed_bytes or 0
+        both = certain + region.estimated_bytes
+        yield (
+            f"{region.name}: whether it fits is unknown, as the {certain:,} B that are certain do and the "
+            f"{both:,} B with the estimate do not: {both - region.available_bytes:,} B too much"
+        )
+
+
+def _code_place(device: Device, lying: Device) -> Memory | None:
+    """Where code lies that no bytes are reserved for: it shares a microcontroller's memories, and no network tells its size."""
+    place = device.memory_for(CODE) or (lying.memory_for(WEIGHTS) if device.is_microcontroller else None)
+    return None if place is None or place.reserved_bytes is not None else place

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weighbridge.devices.device import Device, EnergyTable, Figure, Memory, Peak, Picojoules
+from weighbridge.devices.device import PERSISTENT, Device, EnergyTable, Figure, Memory, Peak, Picojoules
 from weighbridge.errors import printable
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
 from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, short, stated
 
 __all__ = ["device_lines"]
+
+_CALLED = {PERSISTENT: "a runtime's own data"}
 
 
 def device_lines(device: Device, look: Look) -> Iterator[Line]:
@@ -36,6 +38,9 @@ def _lines(device: Device, width: int) -> Iterator[Line]:
         yield from wrap("memory", width, Style.STRONG)
         for memory in device.memories:
             yield from _memory(memory, width)
+    if device.kernel_library:
+        yield Line()
+        yield from wrap(f"kernels of TensorFlow Lite Micro: {device.kernel_library}", width, Style.PLAIN, hanging=2)
     if device.energy is not None:
         yield Line()
         yield from wrap(f"energy, {printable(device.energy.process, 2000)}", width, Style.STRONG, hanging=2)
@@ -56,7 +61,8 @@ def _peak(peak: Peak, width: int) -> Iterator[Line]:
 def _memory(memory: Memory, width: int) -> Iterator[Line]:
     name = printable(memory.name)
     size = memory.bytes.value
-    holds = " and ".join(memory.holds) or "nothing of a network"
+    *others, last = (_CALLED.get(content, content) for content in memory.holds or ("nothing of a network",))
+    holds = f"{', '.join(others)} and {last}" if others else last
     text = f"{name}: {exact(size)} B = {binary_bytes(size)}; holds {holds}"
     yield from _figure(text, memory.bytes, width)
     if memory.bandwidth_bytes_per_s is not None:
@@ -67,6 +73,10 @@ def _memory(memory: Memory, width: int) -> Iterator[Line]:
         reserved = memory.reserved_bytes.value
         text = f"{name}, reserved: {exact(reserved)} B = {binary_bytes(reserved)}; no network can have it"
         yield from _figure(text, memory.reserved_bytes, width)
+    if memory.largest_block_bytes is not None:
+        block = memory.largest_block_bytes.value
+        text = f"{name}, largest block: {exact(block)} B = {binary_bytes(block)}; a network has to lie in one"
+        yield from _figure(text, memory.largest_block_bytes, width)
 
 
 def _energies(table: EnergyTable, width: int) -> Iterator[Line]:

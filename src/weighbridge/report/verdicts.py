@@ -10,11 +10,12 @@ from weighbridge.errors import printable
 from weighbridge.report.costs import batches, charge_sentence, region_percent, slowest_layers, summary
 from weighbridge.report.headlines import lower_bound, rate_sentence
 from weighbridge.report.page import Brief, RegionLine, Verdict
+from weighbridge.report.peaks import LIVE
 from weighbridge.report.record import OnDevice, Report
-from weighbridge.units import exact, joules, seconds, significant
+from weighbridge.units import decimal_bytes, exact, joules, seconds, significant
 
 if TYPE_CHECKING:
-    from weighbridge.estimates import Conditions, Region
+    from weighbridge.estimates import Conditions, Need, Region
 
 __all__ = ["DETAILED", "briefs", "verdicts"]
 
@@ -22,6 +23,7 @@ DETAILED = 3
 """So many devices are shown one by one, more only in a table."""
 
 _FITS, _DOES_NOT_FIT = "fits", "does not fit"
+_RUNTIME = "the runtime's own data"
 
 
 def briefs(report: Report) -> tuple[Brief, ...]:
@@ -68,9 +70,23 @@ def _brief(on: OnDevice) -> str:
 def _sentence(on: OnDevice) -> str:
     short_of = [region for region in on.fit.regions if region.verdict == _DOES_NOT_FIT]
     if not short_of:
-        return on.fit.verdict
+        unsure = [region for region in on.fit.regions if _excess(region)]
+        return "; ".join((on.fit.verdict, *(f"{printable(region.name)} {_doubt(region)}" for region in unsure)))
     parts = [f"{_missing_bytes(region)} of {printable(region.name)}{_set_by(region)}" for region in short_of]
     return f"{_DOES_NOT_FIT}: short by {' and '.join(parts)}"
+
+
+def _excess(region: Region) -> int:
+    """The bytes that an estimate adds beyond what a region of unknown verdict has, where all but the estimate has room."""
+    if region.verdict in (_FITS, _DOES_NOT_FIT) or not region.exact or region.estimated_bytes is None:
+        return 0
+    return (region.needed_bytes or 0) + region.estimated_bytes - region.available_bytes
+
+
+def _doubt(region: Region) -> str:
+    certain = f"has room for the {exact(region.needed_bytes or 0)} B that are certain"
+    estimated = f"the {exact(region.estimated_bytes or 0)} B that the runtime's own data are estimated at"
+    return f"{certain}, and is {exact(_excess(region))} B too small with {estimated}"
 
 
 def _missing_bytes(region: Region) -> str:
@@ -82,14 +98,45 @@ def _set_by(region: Region) -> str:
 
 
 def _region(region: Region, model: str) -> RegionLine:
-    needed = "unknown" if region.needed_bytes is None else lower_bound(f"{exact(region.needed_bytes)} B", region.exact)
-    reserved = f", {exact(region.reserved_bytes)} B reserved" if region.reserved_bytes else ""
-    holds = " and ".join(model if what == "weights" else what for what in region.holds)
-    sentence = f"{holds}: {needed} of {exact(region.available_bytes)} B{reserved}"
+    """What lies in a region, what that needs, what the region has."""
+    certain = [_named(what, region, model) for what in region.holds if what != "persistent"]
+    runtime = next((need for need in region.contents if need.estimated), None)
+    has = f"of {exact(region.available_bytes)} B{_cut(region)}"
+    if not certain and runtime is not None:
+        sentence = f"{_RUNTIME}: {_estimate(runtime)} {has}"
+    else:
+        needed = (
+            "unknown" if region.needed_bytes is None else lower_bound(f"{exact(region.needed_bytes)} B", region.exact)
+        )
+        sentence = f"{' and '.join(certain)}: {needed} {has}"
+        if runtime is not None:
+            sentence += f"; beside it {_RUNTIME}, {_estimate(runtime)}"
+    if region.uncounted:
+        sentence += f"; {printable(' and '.join(region.uncounted), 80)} not counted"
     fits = {_FITS: True, _DOES_NOT_FIT: False}.get(region.verdict)
     if region.weight_ratio and region.weight_ratio > 1:
         sentence += f"; the weights alone {significant(region.weight_ratio)} times as much"
     return RegionLine(printable(region.name), sentence, region.ratio, fits)
+
+
+def _named(what: str, region: Region, model: str) -> str:
+    """A content as a page calls it; activations with their policy where it is not the usual one, and what lives on in them."""
+    if what != "activations" or region.policy in (None, LIVE):
+        return model if what == "weights" else printable(what, 40)
+    variable = next((need.variable_bytes for need in region.contents if need.content == what), None)
+    lasting = f", {exact(variable)} B of variable tensors included" if variable else ""
+    return f"{what} ({printable(region.policy or '', 40)}{lasting})"
+
+
+def _estimate(need: Need) -> str:
+    return "of unknown size" if need.bytes is None else f"estimated at {exact(need.bytes)} B"
+
+
+def _cut(region: Region) -> str:
+    """Why a region offers less than it has."""
+    reserved = f", {exact(region.reserved_bytes)} B reserved" if region.reserved_bytes else ""
+    is_cut = region.largest_block_bytes is not None and region.available_bytes == region.largest_block_bytes
+    return f", its largest block{reserved}" if is_cut else reserved
 
 
 def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
@@ -98,7 +145,7 @@ def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
     if latency.compute_s is not None and latency.peak_ops_per_s:
         compute = rate_sentence(latency.peak_ops_per_s, latency.unit)
     if latency.memory_s is not None:
-        memory = "what must be read or written, moved once"
+        memory = f"what must be read or written, moved once{_ways(on)}"
     if latency.floor_s is None:
         yield f"latency floor unknown: {no_floor}"
     else:
@@ -119,6 +166,16 @@ def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
     if latency.intensity_ops_per_byte is not None and latency.ridge_ops_per_byte is not None:
         intensity, ridge = significant(latency.intensity_ops_per_byte), significant(latency.ridge_ops_per_byte)
         yield f"operational intensity {intensity} operations a byte, ridge point {ridge}: above it computing binds"
+
+
+def _ways(on: OnDevice) -> str:
+    """The memories that the bytes go through, where there are several, with the bandwidths that are known."""
+    rates = [
+        f"{printable(region.name, 40)} at {decimal_bytes(region.bandwidth_bytes_per_s)}/s"
+        for region in on.fit.regions
+        if region.bandwidth_bytes_per_s and {"weights", "activations"} & set(region.holds)
+    ]
+    return f", through {' and '.join(rates)}" if rates and len(on.fit.regions) > 1 else ""
 
 
 def _layerwise(on: OnDevice) -> Iterator[str]:
