@@ -150,8 +150,9 @@ def test_an_unknown_shape_makes_the_figures_lower_bounds() -> None:
 
 def test_every_rule_is_for_an_operator_of_the_table() -> None:
     for convention in CONVENTIONS.values():
-        assert {*convention.macs, *convention.activations} <= OPERATORS.keys()
-        assert all(OPERATORS[name].kind == Kind.CONTRACTION for name in convention.activations), (
+        activations = convention.activations or {}
+        assert {*convention.macs, *activations} <= OPERATORS.keys()
+        assert all(OPERATORS[name].kind == Kind.CONTRACTION for name in activations), (
             "activations are results of contractions"
         )
 

@@ -40,12 +40,12 @@ class Activations(NamedTuple):
 class ConventionFacts(NamedTuple):
     """The figures of a network by a convention that is not ours; docs/conventions.md says what each counts.
 
-    Unless ``exact`` they are lower bounds, and ``uncounted`` names the nodes that the convention has no rule for.  Bytes
-    are None where an element type has no size.
+    Unless ``exact`` they are lower bounds, and ``uncounted`` names the nodes that the convention has no rule for.
+    ``activations`` are None by a convention that has no such figure, ``weight_bytes`` also where an element type has no size.
     """
 
     macs: int
-    activations: int
+    activations: int | None
     parameters: int
     weight_bytes: int | None
     exact: bool

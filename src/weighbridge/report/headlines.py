@@ -141,17 +141,27 @@ def _activations(facts: NetworkFacts) -> Iterator[Headline]:
 
 
 def _by_conventions(facts: NetworkFacts) -> Iterator[Headline]:
-    """A line for the MACs and one for the activations, named after the convention, which the first of them defines."""
+    """A line for the MACs, named after the convention, which it defines; then one for the activations or the weights."""
     from weighbridge.counts.conventions import CONVENTIONS
 
     for name, found in facts.conventions.items():
         convention, shown = CONVENTIONS.get(name), printable(name, 20)
         sentence = "a convention that this version does not know" if convention is None else convention.sentence
         without = f"{_not_counted(found.uncounted)}; " if found.uncounted else ""
-        parameters = f"{exact(found.parameters)} parameters, {_size(found.weight_bytes)}"
-        yield count_headline(f"MACs, {shown}", found.macs, f"{without}{sentence}", found.exact)
+        parameters = f"{exact(found.parameters)} parameters"
+        figure = "MACs" if convention is None else convention.figure
+        yield count_headline(f"{figure}, {shown}", found.macs, f"{without}{sentence}", found.exact)
+        if found.activations is None:
+            if found.weight_bytes is not None:
+                yield bytes_headline(f"weights, {shown}", found.weight_bytes, f"for {parameters}", found.exact)
+            continue
         results = "results of convolutions, linear layers and matrix products, attention scores included"
-        yield count_headline(f"activations, {shown}", found.activations, f"{results}; {parameters}", found.exact)
+        yield count_headline(
+            f"activations, {shown}",
+            found.activations,
+            f"{results}; {parameters}, {_size(found.weight_bytes)}",
+            found.exact,
+        )
 
 
 def _size(size: int | None) -> str:

@@ -1,0 +1,141 @@
+"""What a convention's record holds, and what its rules may see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, NoReturn
+
+from weighbridge.errors import GraphError
+from weighbridge.graph import Graph, Node, Role
+from weighbridge.operators.record import Call, Kind, Op, known_total
+from weighbridge.operators.shapes import frame_of
+from weighbridge.passes.rewrite import body_tensors
+from weighbridge.passes.static import static_tensors
+
+__all__ = [
+    "Around",
+    "Convention",
+    "Rule",
+    "Use",
+    "every_tap",
+    "is_no_contraction",
+    "learned_bytes",
+    "products",
+    "refuse",
+    "transposed_channels",
+    "window_values",
+]
+
+
+class Use(NamedTuple):
+    """One use of an operator, and what its graph does with the tensors around it.
+
+    ``stored`` are the operands that depend on no input; ``own`` has for each operand, in order, whether a node that runs makes it
+    for this node alone; ``leaves`` has for each result whether it is a result of the network; ``readers`` are the operators
+    that read the first result.
+    """
+
+    op: Op
+    call: Call
+    stored: frozenset[str] = frozenset()
+    own: tuple[bool, ...] = ()
+    leaves: tuple[bool, ...] = (False,)
+    readers: frozenset[str] = frozenset()
+
+    @property
+    def result(self) -> int:
+        """Elements of the first result."""
+        return self.call.outputs[0].elements
+
+
+Rule = Callable[[Use], int]
+"""Raises ``GraphError`` where the convention has no figure for such a use."""
+
+
+class Convention(NamedTuple):
+    """How another counter counts: rules by operator.
+
+    An operator without a rule counts nothing if ``is_free`` says so; else it is not counted and makes the figures lower
+    bounds.  ``fused`` is the rule for functions that are merged into the operator before them, None where they count nothing.
+    ``activations`` is None where the counter has no such figure.  ``weight_bytes`` are the bytes of what it calls weights.
+
+    ``deployed``: whether it reads the graph as it runs, as a compiler does that folds and fuses, or as the model holds it.
+    ``sentence`` stands beside the figures, and ``figure`` is what the counter calls that of ``macs``.
+    """
+
+    sentence: str
+    macs: Mapping[str, Rule]
+    activations: Mapping[str, Rule] | None
+    is_free: Callable[[Op], bool]
+    weight_bytes: Callable[[Graph, Sequence[Use]], int | None]
+    fused: Rule | None = None
+    deployed: bool = False
+    figure: str = "MACs"
+
+
+class Around:
+    """The surroundings of the nodes of one graph."""
+
+    def __init__(self, graph: Graph, operators: Mapping[str, Op]) -> None:
+        self.graph = graph
+        self.static = static_tensors(graph, operators)
+        self._made = set(chain.from_iterable(node.outputs for node in graph.nodes))
+        self._leaves = frozenset(graph.outputs) | body_tensors(graph)
+        self._readers: dict[str, list[str]] = {}
+        for node in graph.nodes:
+            for _, tensor in node.operands:
+                self._readers.setdefault(tensor, []).append(node.operator)
+
+    def use(self, op: Op, node: Node, call: Call) -> Use:
+        static = self.static
+        first = self._readers.get(node.outputs[0], ()) if node.outputs else ()
+        return Use(
+            op,
+            call,
+            frozenset(name for name, tensor in node.operands if tensor in static),
+            tuple(self._is_own(tensor) for _, tensor in node.operands),
+            tuple(tensor in self._leaves for tensor in node.outputs),
+            frozenset(first),
+        )
+
+    def _is_own(self, tensor: str) -> bool:
+        is_read_once = len(self._readers[tensor]) == 1 and tensor not in self._leaves
+        return is_read_once and tensor in self._made and tensor not in self.static
+
+
+def is_no_contraction(op: Op) -> bool:
+    return op.kind != Kind.CONTRACTION
+
+
+def learned_bytes(graph: Graph, uses: Iterable[Use]) -> int | None:
+    """The bytes of all learned elements, each storage once; None where an element type has no size."""
+    return known_total(tensor.bytes for tensor in graph.stored() if tensor.role is Role.PARAMETER)
+
+
+def products(use: Use) -> int:
+    """The multiply-accumulates that the operator's own record states."""
+    return use.op.macs(use.call)
+
+
+def window_values(use: Use) -> int:
+    """The values that all windows of a pool hold together, padding included: a result takes one operation fewer than it has values."""
+    work = use.op.work(use.call)
+    return use.result if work is None else use.result + work.add + work.compare
+
+
+def every_tap(use: Use) -> int:
+    """The multiply-accumulates of a transposed convolution that runs as a convolution of the stretched input: zeros count."""
+    (loops,) = use.op.loops(use.call) if use.op.loops is not None else ()
+    return loops.groups * loops.m * loops.k * (use.result // transposed_channels(use))
+
+
+def transposed_channels(use: Use) -> int:
+    """The output channels of a transposed convolution."""
+    call = use.call
+    return frame_of(call.outputs[0], len(call.w.shape) - 2, call.text("layout")).channels
+
+
+def refuse(reason: str) -> NoReturn:
+    """What a rule does that has no figure for a use: raises ``GraphError``."""
+    raise GraphError(reason)
