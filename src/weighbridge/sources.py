@@ -13,7 +13,7 @@ from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
 from weighbridge.written import shown, whole
 
-__all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "is_named_model", "read"]
+__all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "file_of", "is_named_model", "read"]
 
 Source = str | os.PathLike[str]
 
@@ -184,13 +184,11 @@ def _named(given: object, where: str) -> list[tuple[str, object]]:
 
 def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
     """The graph and the name of its format."""
-    path, choices = Path(source), ""
-    before, _, after = source.rpartition(":")
-    if before.lower().endswith(_TAKES_CHOICES) and not os.path.lexists(path):
-        path, choices = Path(before), after
-    elif not os.path.lexists(path) or (path.is_dir() and _is_textbook(source)):
+    found_file = file_of(source)
+    if found_file is None:
         return _textbook(source, sizes), "textbook"
-    from weighbridge.frontends.sniff import expect, identify
+    path, choices = found_file
+    from weighbridge.frontends.sniff import FORMATS, expect, identify
 
     found = identify(path)
     reader = _READERS.get(found)
@@ -198,7 +196,26 @@ def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
         expect(path, "onnx")
         hint = "weighbridge reads ONNX and TensorFlow Lite models, exported PyTorch programs (.pt2) and networks written as TOML"
         raise UnsupportedFormat("this is of no format known here", where=path.name, hint=hint)
+    if choices and found not in _CHOOSES:
+        hint = "leave out what stands behind the colon"
+        raise BadSpec(f"there is nothing to choose in {FORMATS[found]}", where=source, hint=hint)
     return reader(path, choices, sizes), found
+
+
+def file_of(source: str) -> tuple[Path, str] | None:
+    """The path of the file that a source names, and the choices behind a colon; None for a textbook network.
+
+    A name may have colons of its own: what is there is the file.
+    """
+    path = Path(source)
+    if os.path.lexists(path):
+        return None if path.is_dir() and _is_textbook(source) else (path, "")
+    for place in [place for place, one in enumerate(source[:_LONGEST_PATH]) if one == ":"]:
+        before = source[:place]
+        if os.path.lexists(before) and Path(before).is_file() and not _is_textbook(before):
+            return Path(before), source[place + 1 :]
+    before, _, after = source.rpartition(":")
+    return (Path(before), after) if before.lower().endswith(_TAKES_CHOICES) else None
 
 
 def _onnx(path: Path, choices: str, sizes: _Sizes) -> Graph:
@@ -237,8 +254,10 @@ _READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {
     "tflite": _tflite,
     "toml": _toml,
 }
+_CHOOSES: Final = ("toml", "tflite")
+"""Formats of files behind which a colon and choices may stand: parameters, or the name of a signature."""
 _TAKES_CHOICES: Final = (".toml", ".tflite")
-"""Suffixes of files behind which a colon and choices may stand: parameters, or the name of a signature."""
+_LONGEST_PATH: Final = 4096
 
 
 def _textbook(source: str, sizes: _Sizes) -> Graph:

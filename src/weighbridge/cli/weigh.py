@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from weighbridge.errors import BadSpec
 from weighbridge.report import Report
 from weighbridge.report.peaks import LIVE, check_profile, policy_named
 from weighbridge.report.record import told_apart
-from weighbridge.sources import USER_FILE, is_named_model
+from weighbridge.sources import USER_FILE, file_of, is_named_model
 
 __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
 
@@ -101,7 +100,7 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
     }
     by_user = USER_FILE.fullmatch(request.source)
     if by_user is None and not is_named_model(request.source):
-        return weigh(request.source, inputs=stated.shapes(os.path.lexists(request.source)), **options)
+        return weigh(request.source, inputs=stated.shapes(file_of(request.source) is not None), **options)
     options |= {"inputs": stated.positional, "kwargs": stated.named}
     if by_user is None:
         return weigh(request.source, **options)
