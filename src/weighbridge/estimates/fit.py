@@ -166,12 +166,16 @@ def _on_contents(region: Region) -> Iterator[str]:
             yield f"{region.name}: how much the runtime keeps for itself is not known ({need.basis})"
             continue
         yield f"{region.name}: {need.bytes:,} B of the runtime's own data are an estimate ({need.basis})"
-    if region.verdict == UNKNOWN and region.exact and region.estimated_bytes is not None:
-        certain = region.needed_bytes or 0
-        both = certain + region.estimated_bytes
+    certain, estimate = region.needed_bytes, region.estimated_bytes
+    if region.verdict != UNKNOWN or not region.exact or estimate is None:
+        return
+    over = (certain or 0) + estimate - region.available_bytes
+    if certain is None:
+        yield f"{region.name}: whether it fits is unknown, as the estimate is {over:,} B more than there is"
+    else:
         yield (
             f"{region.name}: whether it fits is unknown, as the {certain:,} B that are certain do and the "
-            f"{both:,} B with the estimate do not: {both - region.available_bytes:,} B too much"
+            f"{certain + estimate:,} B with the estimate do not: {over:,} B too much"
         )
 
 

@@ -84,9 +84,12 @@ def _excess(region: Region) -> int:
 
 
 def _doubt(region: Region) -> str:
-    certain = f"has room for the {exact(region.needed_bytes or 0)} B that are certain"
-    estimated = f"the {exact(region.estimated_bytes or 0)} B that the runtime's own data are estimated at"
-    return f"{certain}, and is {exact(_excess(region))} B too small with {estimated}"
+    """What an estimate leaves open, in both numbers."""
+    small = f"is {exact(_excess(region))} B too small"
+    estimated = f"the {exact(region.estimated_bytes or 0)} B that {_RUNTIME} are estimated at"
+    if region.needed_bytes is None:
+        return f"{small} for {estimated}"
+    return f"has room for the {exact(region.needed_bytes)} B that are certain, and {small} with {estimated}"
 
 
 def _missing_bytes(region: Region) -> str:
@@ -103,7 +106,7 @@ def _region(region: Region, model: str) -> RegionLine:
     runtime = next((need for need in region.contents if need.estimated), None)
     has = f"of {exact(region.available_bytes)} B{_cut(region)}"
     if not certain and runtime is not None:
-        sentence = f"{_RUNTIME}: {_estimate(runtime)} {has}"
+        sentence = f"{_RUNTIME}: {'unknown' if runtime.bytes is None else _estimate(runtime)} {has}"
     else:
         needed = (
             "unknown" if region.needed_bytes is None else lower_bound(f"{exact(region.needed_bytes)} B", region.exact)
