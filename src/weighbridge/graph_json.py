@@ -4,11 +4,13 @@
 {"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role"}], "nodes": [{"name", "operator", "operands":
 [[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason"}],
 "inputs": [id], "outputs": [id], "notes": […], "capture", "allocations": [[bytes, first, last, node]],
-"blocks": [scope]}
+"blocks": [scope], "arena": {"buffers": [[name, bytes, first, last, node, offset, is_scratch]], "scopes": [node],
+"persistent": [[library, pointer_bytes, structure_bytes, kernel_bytes, basis]], "reason"}}
 ```
 
 A shape is null where it is unknown; a type is a name, or an object where no table has it.  Fields of a node that are empty
-are left out, and so are an empty ``capture``, empty ``allocations``, and ``blocks`` where they are not known.
+are left out, and so are an empty ``capture``, empty ``allocations``, ``blocks`` where they are not known, and ``arena``
+where there is none.
 Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
 """
 
@@ -19,6 +21,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Final, NoReturn, TypeVar
 
+from weighbridge.arena import Arena, ArenaBuffer, PersistentBytes
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Allocation, Attribute, Body, Graph, Node, Role, Shape, Tensor
@@ -28,7 +31,7 @@ __all__ = ["graph_from_dict", "graph_from_json", "graph_to_dict", "graph_to_json
 SCHEMA: Final = 1
 
 _GRAPH_KEYS: Final = ("name", "tensors", "nodes", "inputs", "outputs")
-_GRAPH_EXTRAS: Final = ("notes", "capture", "allocations", "blocks")
+_GRAPH_EXTRAS: Final = ("notes", "capture", "allocations", "blocks", "arena")
 _NODE_KEYS: Final = ("name", "operator", "operands", "outputs")
 _NODE_EXTRAS: Final = ("attributes", "scope", "origin", "bodies", "fused", "reason")
 _WORD_FLOATS: Final = ("nan", "inf", "-inf")
@@ -83,6 +86,16 @@ def _from_graph(graph: Graph) -> dict[str, object]:
         **({"capture": graph.capture} if graph.capture else {}),
         **({"allocations": [list(one) for one in graph.allocations]} if graph.allocations else {}),
         **({} if graph.blocks is None else {"blocks": sorted(graph.blocks)}),
+        **({} if graph.arena is None else {"arena": _from_arena(graph.arena)}),
+    }
+
+
+def _from_arena(arena: Arena) -> dict[str, object]:
+    return {
+        "buffers": [list(one) for one in arena.buffers],
+        "scopes": list(arena.scopes),
+        "persistent": [list(one) for one in arena.persistent],
+        "reason": arena.reason,
     }
 
 
@@ -182,6 +195,7 @@ def _to_graph(fields: Mapping[str, object], path: str) -> Graph:
         _text(fields.get("capture", ""), f"{path}.capture"),
         _items(fields.get("allocations", ()), f"{path}.allocations", _to_allocation),
         frozenset(_items(fields["blocks"], f"{path}.blocks", _text)) if "blocks" in fields else None,
+        _to_arena(fields["arena"], f"{path}.arena") if "arena" in fields else None,
     )
 
 
@@ -192,6 +206,45 @@ def _to_allocation(value: object, path: str) -> Allocation:
     if size < 0 or not 0 <= first <= last:
         _refuse("an allocation has no negative size, and ends after it begins", path)
     return Allocation(size, first, last, _text(value[3], f"{path}[3]"))
+
+
+def _to_arena(value: object, path: str) -> Arena:
+    fields = _object(value, path, ("buffers", "scopes", "persistent", "reason"))
+    scopes = _items(fields["scopes"], f"{path}.scopes", _text)
+    buffers = _items(fields["buffers"], f"{path}.buffers", _to_buffer)
+    for place, buffer in enumerate(buffers):
+        if buffer.last >= len(scopes):
+            _refuse(f"there are {len(scopes)} scopes, no scope {buffer.last}", f"{path}.buffers[{place}][3]")
+    return Arena(
+        buffers,
+        scopes,
+        _items(fields["persistent"], f"{path}.persistent", _to_persistent),
+        _text(fields["reason"], f"{path}.reason"),
+    )
+
+
+def _to_buffer(value: object, path: str) -> ArenaBuffer:
+    if not isinstance(value, list | tuple) or len(value) != 7:
+        _refuse("name, bytes, first and last scope, node, offset and whether it is scratch belong here", path)
+    size, first, last = (_integer(one, f"{path}[{place}]") for place, one in enumerate(value[1:4], 1))
+    offset, is_scratch = _optional_integer(value[5], f"{path}[5]"), value[6]
+    if size < 0 or (offset or 0) < 0 or not -1 <= first <= last:
+        _refuse("a buffer has no negative size or offset, and ends after it begins", path)
+    if not isinstance(is_scratch, bool):
+        _refuse("true or false belongs here", f"{path}[6]")
+    return ArenaBuffer(
+        _text(value[0], f"{path}[0]"), size, first, last, _text(value[4], f"{path}[4]"), offset, is_scratch
+    )
+
+
+def _to_persistent(value: object, path: str) -> PersistentBytes:
+    if not isinstance(value, list | tuple) or len(value) != 5:
+        _refuse("library, bytes of a pointer, of structures and of kernels, and the basis belong here", path)
+    pointer, structures = (_integer(one, f"{path}[{place}]") for place, one in enumerate(value[1:3], 1))
+    kernels = _optional_integer(value[3], f"{path}[3]")
+    if min(pointer, structures, kernels or 0) < 0:
+        _refuse("nothing takes less than no bytes", path)
+    return PersistentBytes(_text(value[0], f"{path}[0]"), pointer, structures, kernels, _text(value[4], f"{path}[4]"))
 
 
 def _to_tensor(value: object, path: str) -> Tensor:

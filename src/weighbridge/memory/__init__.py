@@ -8,12 +8,32 @@
 | ``held_contractions`` | ``held``, looked at in convolutions and linear layers only |
 | ``…_in_place`` | as before, but results overwrite operands that die: elementwise, and depthwise with one channel kept apart |
 | ``eager`` | what the framework that ran the model held, by its record; only where there is one |
+| ``arena_tflm`` | what has an offset then, as TensorFlow Lite Micro's greedy planner packs it: the peak is the highest end |
 
 Stored tensors (parameters, buffers, constants) are not in these figures, and neither is what is computed from them alone;
 a record has the latter.
 """
 
 from weighbridge.memory.plan import plan
-from weighbridge.memory.records import IN_PLACE, POLICIES, MemoryPlan, TensorSpan
+from weighbridge.memory.records import (
+    ARENA,
+    IN_PLACE,
+    POLICIES,
+    ArenaPlan,
+    MemoryPlan,
+    PlacedBuffer,
+    TensorSpan,
+)
+from weighbridge.memory.requests import SCRATCH
 
-__all__ = ["IN_PLACE", "POLICIES", "MemoryPlan", "TensorSpan", "plan"]
+__all__ = [
+    "ARENA",
+    "IN_PLACE",
+    "POLICIES",
+    "SCRATCH",
+    "ArenaPlan",
+    "MemoryPlan",
+    "PlacedBuffer",
+    "TensorSpan",
+    "plan",
+]

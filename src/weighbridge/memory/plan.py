@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from weighbridge.arena import Arena
 from weighbridge.graph import Graph, Role, Tensor
+from weighbridge.memory.arena import ESTIMATE, arena_peak, persistent_bytes
 from weighbridge.memory.eager import EAGER, WORKSPACE, eager_peak
 from weighbridge.memory.held import is_layer
 from weighbridge.memory.lifetimes import Lifetimes, lifetimes
 from weighbridge.memory.profiles import Profiles, Size, largest, profiles_by_policy
-from weighbridge.memory.records import MemoryPlan, TensorSpan
+from weighbridge.memory.records import ARENA, MemoryPlan, TensorSpan
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 
@@ -32,13 +34,17 @@ class _Peak(NamedTuple):
     node: str | None = None
 
 
-def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan:
+def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, scratch: str = "") -> MemoryPlan:
     """The memory plan of a graph as it runs, under every policy; ``eager`` is there where the graph has a record.
 
-    Linear in the size of the graph.  At a node with bodies, ``pair`` is the larger of the node's own inputs and outputs
-    and the worst node in a body; ``live`` adds to what is alive outside the worst moment of a body, tensors that the body
-    takes from outside not counted twice (for an ``if`` the node's outputs are those of the branch); blocks in bodies hold
-    nothing more.
+    ``scratch`` adds the working memory of kernels to ``arena_tflm``, and to no other policy: ``im2col`` is the unrolled input
+    of each convolution that is neither depthwise nor pointwise (one tap, stride 1, no padding), over the whole batch.
+
+    Linear in the size of the graph where few tensors are alive at once.  At a node with bodies, ``pair`` is the larger of the
+    node's own inputs and outputs and the worst node in a body; ``live`` adds to what is alive outside the worst moment of a
+    body, tensors that the body takes from outside not counted twice (for an ``if`` the node's outputs are those of the
+    branch); blocks in bodies hold nothing more.  ``arena_tflm`` has a scope for each node in a body, and an output of an
+    ``if`` beside that of the branch.
     """
     spans = lifetimes(deployed, operators)
     profiles = dict(profiles_by_policy(deployed, spans, operators))
@@ -46,25 +52,22 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan
     peaks = dict(_peaks(profiles, spans, layers))
     unknown = list(dict.fromkeys(_unknown(spans, operators)))
     notes = (_missing(unknown),) if unknown else ()
-    return _with_eager(
-        deployed,
-        spans,
-        MemoryPlan(
-            peak_bytes={policy: peak.bytes for policy, peak in peaks.items()},
-            peak_elements={policy: peak.elements for policy, peak in peaks.items()},
-            peak_node={policy: peak.node for policy, peak in peaks.items()},
-            profile={policy: tuple(profile.bytes) for policy, profile in profiles.items() if profile is not None},
-            tensors=tuple(
-                TensorSpan(storage.name, storage.bytes, storage.first, storage.last)
-                for storage in spans.storages.values()
-            ),
-            variable_bytes=known_total(tensor.bytes for tensor in _variables(deployed)),
-            persistent_bytes=None,
-            exact=not unknown,
-            inapplicable=dict(_inapplicable(deployed, profiles, has_layers=bool(layers))),
-            notes=notes,
+    made = MemoryPlan(
+        peak_bytes={policy: peak.bytes for policy, peak in peaks.items()},
+        peak_elements={policy: peak.elements for policy, peak in peaks.items()},
+        peak_node={policy: peak.node for policy, peak in peaks.items()},
+        profile={policy: tuple(profile.bytes) for policy, profile in profiles.items() if profile is not None},
+        tensors=tuple(
+            TensorSpan(storage.name, storage.bytes, storage.first, storage.last) for storage in spans.storages.values()
         ),
+        variable_bytes=known_total(tensor.bytes for tensor in _variables(deployed)),
+        persistent_bytes=None,
+        exact=not unknown,
+        inapplicable=dict(_inapplicable(deployed, profiles, has_layers=bool(layers))),
+        notes=notes,
     )
+    made = _with_arena(deployed, spans, operators, scratch, _with_eager(deployed, spans, made))
+    return made if deployed.arena is None else _with_persistent(deployed.arena, made)
 
 
 def _missing(unknown: Sequence[str]) -> str:
@@ -89,8 +92,38 @@ def _with_eager(graph: Graph, spans: Lifetimes, made: MemoryPlan) -> MemoryPlan:
     )
 
 
+def _with_arena(
+    graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scratch: str, made: MemoryPlan
+) -> MemoryPlan:
+    found = arena_peak(graph, spans, operators, scratch)
+    if isinstance(found, str):
+        return made._replace(inapplicable={**made.inapplicable, ARENA: found})
+    offsets = {one.name: one.offset for one in reversed(found.plan.buffers) if not one.is_scratch}
+    return made._replace(
+        peak_bytes={**made.peak_bytes, ARENA: found.plan.bytes},
+        peak_elements={**made.peak_elements, ARENA: None},
+        peak_node={**made.peak_node, ARENA: found.node},
+        profile=made.profile if found.profile is None else {**made.profile, ARENA: found.profile},
+        tensors=tuple([TensorSpan(*span[:-1], offsets.get(span.name)) for span in made.tensors]),
+        arena=found.plan,
+    )
+
+
+def _with_persistent(arena: Arena, made: MemoryPlan) -> MemoryPlan:
+    kept = persistent_bytes(arena.persistent)
+    notes = made.notes if kept is None else (*made.notes, ESTIMATE)
+    return made._replace(persistent=arena.persistent, persistent_bytes=kept, notes=notes)
+
+
 def _variables(graph: Graph) -> list[Tensor]:
-    return [tensor for tensor in graph.tensors.values() if tensor.role is Role.STATE]
+    """The variables of a graph and of all bodies in it, each once."""
+    found: dict[str, Tensor] = {}
+    graphs = [graph]
+    while graphs:
+        current = graphs.pop()
+        found.update((tensor.id, tensor) for tensor in current.tensors.values() if tensor.role is Role.STATE)
+        graphs.extend(body.graph for node in current.nodes for body in node.bodies)
+    return list(found.values())
 
 
 def _peaks(

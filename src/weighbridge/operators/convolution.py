@@ -13,7 +13,7 @@ from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_
 from .record import Call, Kind, Loops, Op, Work, types_of
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
 
-__all__ = ["CONVOLUTION_OPERATORS"]
+__all__ = ["CONVOLUTION_OPERATORS", "unrolled_elements"]
 
 _COMMON: Final[dict[str, Attribute]] = {
     "stride": 1,
@@ -145,6 +145,18 @@ def _loops(call: Call) -> tuple[Loops, ...]:
     groups, k = geometry.groups, geometry.c_i // geometry.groups * prod(geometry.taps)
     n = geometry.frame.maps * prod(geometry.output)
     return (Loops(geometry.c_o // groups, n, k, groups * _parts(call), im2col_elements=groups * k * n),)
+
+
+def unrolled_elements(call: Call) -> int:
+    """Elements of the unrolled input that a convolution has to make to become a matrix product, over the whole batch.
+
+    None, 0, for a depthwise one, which is no matrix product, and for a pointwise one (one tap, stride 1, no padding), whose
+    input is unrolled as it is.  Raises ``GraphError`` as the shape rule does.
+    """
+    geometry = _geometry(call)
+    is_depthwise = geometry.groups == geometry.c_i > 1
+    is_pointwise = prod(geometry.taps) == 1 and geometry.output == geometry.frame.sizes
+    return 0 if is_depthwise or is_pointwise else _loops(call)[0].im2col_elements
 
 
 def _depthwise_overwrites(call: Call, name: str, operand: TensorType) -> int | None:

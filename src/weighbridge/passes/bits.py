@@ -21,6 +21,7 @@ __all__ = ["BitRules", "bit_rules", "set_bits"]
 _FLOATS: Final = {16: "float16", 32: "float32", 64: "float64"}
 _KEEPS_TYPE: Final = frozenset({Kind.MOVE, Kind.VIEW, Kind.IDENTITY})
 _NO_RECORD: Final = "eager memory is not known at other widths than those the model ran in"
+_NO_REQUESTS: Final = "at other widths than the file's, arena_tflm packs the storages of the graph, without the kernels' scratch"
 _GROUPS: Final = {"biases": "bias", "other": "other"}
 
 
@@ -64,8 +65,8 @@ def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERAT
     neither weight nor bias keep their width unless a rule names them (``biases``, ``other``, or the parameter itself).  A
     rule that names a node or a scope is for the weights there.  16, 32 and 64 bits are floating point where the tensor
     was, other widths integers.  Tensors computed from weights by moving them follow.  Raises ``BadSpec`` for a target that
-    is not in the graph or a width outside 1 to 64.  What a framework held while it ran the model does not hold for other
-    widths, and is dropped.
+    is not in the graph or a width outside 1 to 64.  What a framework held while it ran the model, and what a runtime asks for
+    to run it, do not hold for other widths, and are dropped.
     """
     for target, bits in rules.weights:
         _width(str(bits), f"{target}={bits}")
@@ -75,9 +76,10 @@ def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERAT
     if not widths and rules.activations is None:
         return graph
     retyped = _retyped(graph, widths, rules.activations, operators, frozenset())
-    if not graph.allocations or retyped.tensors == graph.tensors:
+    if not (graph.allocations or graph.arena) or retyped == graph:
         return retyped
-    return replace(retyped, allocations=(), notes=(*graph.notes, _NO_RECORD))
+    notes = [note for note, record in ((_NO_RECORD, graph.allocations), (_NO_REQUESTS, graph.arena)) if record]
+    return replace(retyped, allocations=(), arena=None, notes=(*graph.notes, *notes))
 
 
 class _Layer(NamedTuple):

@@ -1,0 +1,189 @@
+"""The policy ``arena_tflm``: every buffer at an offset, as TensorFlow Lite Micro's greedy planner packs them.
+
+A file that is made for that runtime has its own requests (``Graph.arena``).  Of any other graph the storages that the other
+policies know are packed in the same way, one scope a running node.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
+
+from weighbridge.arena import Arena, ArenaBuffer, PersistentBytes
+from weighbridge.graph import Graph, Node
+from weighbridge.memory.lifetimes import Lifetimes
+from weighbridge.memory.packing import Request, pack
+from weighbridge.memory.records import ArenaPlan, PlacedBuffer
+from weighbridge.memory.requests import IM2COL, requests_of, with_im2col
+from weighbridge.operators.record import Op
+
+__all__ = ["ALIGNMENT_BYTES", "ESTIMATE", "ArenaPeak", "arena_peak", "persistent_bytes", "planned"]
+
+ALIGNMENT_BYTES: Final = 16
+"""Every size is rounded up to this (micro_arena_constants.h, tensorflow/tflite-micro)."""
+
+_LIBRARY, _POINTER_BYTES = "reference", 4
+
+ESTIMATE: Final = (
+    "persistent_bytes is an estimate, for the reference kernels of TensorFlow Lite Micro and pointers of 32 bits; memory.persistent "
+    "has its basis, and other libraries"
+)
+"""What a reader of that figure must know."""
+
+
+class ArenaPeak(NamedTuple):
+    """A plan, the node that sets its peak (None where no node does), and the highest end in use around each running node.
+
+    ``profile`` is None where the nodes are in another order than the runtime's scopes.
+    """
+
+    plan: ArenaPlan
+    node: str | None
+    profile: tuple[int, ...] | None
+
+
+def arena_peak(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scratch: str) -> ArenaPeak | str:
+    """The arena of ``graph`` as it runs, with ``scratch`` added where that is a name, or why there is none."""
+    if graph.arena is None:
+        arena, starts = requests_of(graph, spans, operators, scratch)
+        if arena.reason:
+            return arena.reason
+        plan = planned(arena, "graph", scratch)
+        scope = plan.peak_scope  # that of a node in a body belongs to the node outside
+        node = None if scope is None else spans.nodes[max(bisect_right(starts, scope) - 1, 0)].name
+        return ArenaPeak(plan, node, _profile(plan, starts))
+    arena = graph.arena
+    if scratch == IM2COL and not arena.reason:
+        arena = with_im2col(arena, graph, spans, operators)
+    if arena.reason:
+        return arena.reason
+    plan = planned(arena, "runtime", scratch)
+    return ArenaPeak(plan, plan.peak_node, _profile(plan, _starts(plan.scopes, spans.nodes)))
+
+
+def planned(arena: Arena, source: str, scratch: str = "") -> ArenaPlan:
+    """The requests of ``arena``, which has some or none but no reason, at the offsets that the planner gives them."""
+    sizes = [-(-one.bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES for one in arena.buffers]
+    requests = [Request(size, one.first, one.last, one.offset) for size, one in zip(sizes, arena.buffers, strict=True)]
+    offsets = pack(requests)
+    buffers = [_placed(one, size, offset) for one, size, offset in zip(arena.buffers, sizes, offsets, strict=True)]
+    top = max((one.offset + one.aligned_bytes for one in buffers), default=0)
+    bound = _lower_bound(requests, offsets)
+    scope = _peak_scope(buffers, top, arena.scopes)
+    alive = [] if scope is None else [one for one in buffers if _is_alive(one, scope)]
+    return ArenaPlan(
+        source=source,
+        scratch=scratch,
+        bytes=top,
+        no_reuse_bytes=sum(sizes),
+        lower_bound_bytes=bound,
+        excess_bytes=top - bound,
+        fragmentation_bytes=0 if scope is None else top - _covered((one.offset, one.aligned_bytes) for one in alive),
+        peak_scope=scope,
+        peak_node=None if scope is None else arena.scopes[scope] or None,
+        scopes=arena.scopes,
+        buffers=tuple(buffers),
+    )
+
+
+def _placed(one: ArenaBuffer, size: int, offset: int) -> PlacedBuffer:
+    is_touched = one.first >= 0
+    first, last = (one.first, one.last) if is_touched else (None, None)
+    return PlacedBuffer(one.name, one.bytes, size, offset, first, last, one.node, one.is_scratch)
+
+
+def _is_alive(one: PlacedBuffer, scope: int) -> bool:
+    return one.first is not None and one.last is not None and one.first <= scope <= one.last
+
+
+def _peak_scope(buffers: Sequence[PlacedBuffer], top: int, scopes: Sequence[str]) -> int | None:
+    """Of the scopes at which a buffer is alive that ends at ``top``, those of operators first, the fullest."""
+    change = [0] * (len(scopes) + 1)
+    highest: list[int] = []
+    for one in buffers:
+        if one.first is not None and one.last is not None:
+            change[one.first] += one.aligned_bytes
+            change[one.last + 1] -= one.aligned_bytes
+            if one.offset + one.aligned_bytes == top:
+                highest += range(one.first, one.last + 1)
+    alive = list(accumulate(change))
+    return max(highest, key=lambda scope: (scopes[scope] != "", alive[scope], -scope), default=None)
+
+
+def _lower_bound(requests: Sequence[Request], offsets: Sequence[int]) -> int:
+    """The most that is alive at one moment; of what has an offset of its own, what lies in one place counts once."""
+    change: Counter[int] = Counter()
+    for one in requests:
+        change[one.first] += one.size
+        change[one.last + 1] -= one.size
+    moments = sorted(change)
+    if all(one.offset is None for one in requests):
+        return max(accumulate(change[moment] for moment in moments), default=0)
+    places = list(zip(requests, offsets, strict=True))
+    return max(
+        _covered((offset, one.size) for one, offset in places if one.first <= moment <= one.last) for moment in moments
+    )
+
+
+def _covered(pieces: Iterable[tuple[int, int]]) -> int:
+    """Bytes that lie in at least one of the pieces, which are offsets and sizes."""
+    total = reached = 0
+    for offset, size in sorted(pieces):
+        total += max(0, offset + size - max(reached, offset))
+        reached = max(reached, offset + size)
+    return total
+
+
+def _profile(plan: ArenaPlan, starts: Sequence[int] | None) -> tuple[int, ...] | None:
+    """For each running node the highest end in use from its scope, in ``starts``, to that of the next; None without these.
+
+    What comes before the first node's scope is the first node's.
+    """
+    if starts is None or not starts:
+        return None if starts is None else ()
+    ends = _ends(plan)
+    edges = [0, *starts[1:], len(ends)]
+    return tuple([max(ends[begin : max(end, begin + 1)]) for begin, end in pairwise(edges)])
+
+
+def _ends(plan: ArenaPlan) -> list[int]:
+    """The highest end in use at each scope."""
+    coming = sorted((one for one in plan.buffers if one.first is not None), key=lambda one: -(one.first or 0))
+    alive: list[tuple[int, int]] = []
+    ends = []
+    for scope in range(len(plan.scopes)):
+        while coming and coming[-1].first == scope:
+            one = coming.pop()
+            heappush(alive, (-one.offset - one.aligned_bytes, one.last or 0))
+        while alive and alive[0][1] < scope:
+            heappop(alive)
+        ends.append(-alive[0][0] if alive else 0)
+    return ends
+
+
+def _starts(scopes: Sequence[str], nodes: Sequence[Node]) -> list[int] | None:
+    """The scope of each node; one without a scope goes with the next.  None where the nodes are in another order, or no scopes."""
+    if not scopes:
+        return None if nodes else []
+    first: dict[str, int] = {}
+    for place, name in enumerate(scopes):
+        first.setdefault(name, place)
+    starts: list[int] = []
+    start = len(scopes) - 1
+    for node in reversed(nodes):
+        start = first.get(node.name, start)
+        starts.append(start)
+    starts.reverse()
+    return starts if all(one <= other for one, other in pairwise(starts)) else None
+
+
+def persistent_bytes(persistent: Iterable[PersistentBytes]) -> int | None:
+    """The sum for reference kernels and pointers of 32 bits; None where there is no such entry or no estimate of the kernels."""
+    for one in persistent:
+        if one.pointer_bytes == _POINTER_BYTES and _LIBRARY in one.library.lower():
+            return None if one.kernel_bytes is None else one.structure_bytes + one.kernel_bytes
+    return None
