@@ -30,6 +30,10 @@ _LARGEST: Final = 1 << 27
 _MAX_TABLES: Final = 1 << 21
 """A language model with twenty signatures has some 500,000; each takes Python a hundred times the bytes that it has in a file."""
 _MAX_TEXT: Final = 1 << 16
+_MAX_FIELDS: Final = 32
+"""Of a table; the schemas that are read have at most 20."""
+_MAX_LAYOUTS: Final = 1 << 12
+"""That are remembered; writers share them, so that a file has some hundred."""
 
 
 def _most(size: int) -> int:
@@ -40,13 +44,14 @@ def _most(size: int) -> int:
 class Buffer:
     """The bytes of a file, and how much more of them may be read."""
 
-    __slots__ = ("data", "left", "size", "tables_left")
+    __slots__ = ("data", "layouts", "left", "size", "tables_left")
 
     def __init__(self, data: memoryview) -> None:
         self.data = data
         self.size = len(data)
         self.left = _most(self.size)
         self.tables_left = _MAX_TABLES
+        self.layouts: dict[int, tuple[int, tuple[int, ...]]] = {}
 
     def root(self) -> Table:
         """The root table.  Raises ``BadModel`` where there is none."""
@@ -79,6 +84,19 @@ class Buffer:
             self.leave(target)
         return target
 
+    def layout(self, vtable: int) -> tuple[int, tuple[int, ...]]:
+        """The size of the tables that share a list of fields, and where in them their fields are, 0 for an absent one."""
+        found = self.layouts.get(vtable)
+        if found is None:
+            length, size = self.number(_U16, vtable), self.number(_U16, vtable + 2)
+            if length < 4 or vtable + length > self.size:
+                raise BadModel(f"the list of fields at byte {vtable:,} is none", hint=_DAMAGED)
+            count = min((length - 4) // 2, _MAX_FIELDS)
+            if len(self.layouts) > _MAX_LAYOUTS:
+                self.layouts.clear()
+            found = self.layouts[vtable] = size, struct.unpack_from(f"<{count}H", self.data, vtable + 4)
+        return found
+
     def leave(self, position: int) -> NoReturn:
         raise BadModel(f"an offset leads to byte {position:,} of a file of {self.size:,}", hint=_DAMAGED)
 
@@ -86,26 +104,19 @@ class Buffer:
 class Table:
     """A table.  A field is read by its number in the schema, from 0; one that is absent has its default."""
 
-    __slots__ = ("buffer", "position", "size", "vtable", "vtable_size")
+    __slots__ = ("buffer", "fields", "position", "size")
 
     def __init__(self, buffer: Buffer, position: int) -> None:
         buffer.enter()
         self.buffer = buffer
         self.position = position
-        self.vtable: int = position - buffer.number(_I32, position)
-        self.vtable_size: int = buffer.number(_U16, self.vtable)
-        self.size: int = buffer.number(_U16, self.vtable + 2)
-        if self.vtable_size < 4 or self.vtable + self.vtable_size > buffer.size:
-            raise BadModel(f"the table at byte {position:,} has no proper list of fields", hint=_DAMAGED)
+        self.size, self.fields = buffer.layout(position - buffer.number(_I32, position))
         if self.size < 4 or position + self.size > buffer.size:
             raise BadModel(f"the table at byte {position:,} is cut off", hint=_DAMAGED)
 
     def _at(self, field: int, width: int) -> int:
         """Where a field lies in the file; 0 where it is absent."""
-        entry = 4 + 2 * field
-        if entry + 2 > self.vtable_size:
-            return 0
-        at: int = self.buffer.number(_U16, self.vtable + entry)
+        at = self.fields[field] if field < len(self.fields) else 0
         if not at:
             return 0
         if not 4 <= at <= self.size - width:
