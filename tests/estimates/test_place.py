@@ -38,7 +38,7 @@ def test_memories_are_not_added_up_and_the_least_short_is_named() -> None:
     (region,) = (one for one in verdict.regions if "activations" in one.holds)
     assert (region.name, region.short_bytes, region.verdict) == ("SRAM1", 50, "does not fit")
     assert verdict.verdict == "does not fit"
-    assert verdict.notes == ("the activations are weighed in SRAM1, not in SRAM0: it is short by 100 B for them alone",)
+    assert verdict.notes == ("the activations are placed in SRAM1: SRAM0 is 100 B too small for them",)
 
 
 def test_a_memory_with_gaps_counts_as_its_largest_block() -> None:
@@ -59,7 +59,7 @@ def test_what_shares_a_memory_leaves_room_for_each_other() -> None:
     assert lies(SMALL, device(sram, psram)) == {"activations": "PSRAM", "weights": "SRAM"}
     verdict = fit(SMALL, device(sram, psram))
     assert verdict.verdict == "fits"
-    assert verdict.notes == ("the activations are weighed in PSRAM, not in SRAM",)
+    assert verdict.notes == ("the activations are placed in PSRAM: SRAM has no certain room for them",)
     assert lies(SMALL, device(memory("SRAM", "weights activations", 900), FLASH)) == {
         "activations": "SRAM",
         "weights": "SRAM",
@@ -112,9 +112,7 @@ def test_weights_outside_the_chip_cost_its_bandwidth() -> None:
     inside, outside = memory("flash", "weights", 599, 10**6), memory("external flash", "weights", 5000, 60)
     found = estimate(SMALL, device(inside, outside, memory("SRAM", "activations", 300, 10**6), int8=10**9))
     assert (found.latency.memory_s, found.latency.bound) == (10.0, "memory")
-    assert (
-        found.notes[0] == "the weights are weighed in external flash, not in flash: it is short by 1 B for them alone"
-    )
+    assert found.notes[0] == "the weights are placed in external flash: flash is 1 B too small for them"
 
 
 def planned(peak: int | None, *persistent: PersistentBytes, variable: int | None = 0, reason: str = "") -> Demand:

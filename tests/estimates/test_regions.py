@@ -81,7 +81,7 @@ def test_the_published_board_overflows_one_region_and_no_sum_helps(shared: Path,
             assert region.peak_node == "pad"
         else:
             assert (on.fit.verdict, region.name) == ("fits", "SDRAM")
-            assert "not in AXI SRAM: it is short by 214,912 B for them alone" in " ".join(on.notes)
+            assert "are placed in SDRAM: AXI SRAM is 214,912 B too small for them" in " ".join(on.notes)
 
 
 def test_every_format_says_what_lies_where(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_every_format_says_what_lies_where(tmp_path: Path) -> None:
         assert "deployed model: 0 B of 800 B, 200 B reserved" in whole
         assert "code not counted" not in whole
         assert "moved once, through PSRAM at 100 B/s" in whole
-        assert "the activations are weighed in PSRAM, not in SRAM: it is short by 200 B for them alone" in whole
+        assert "the activations are placed in PSRAM: SRAM is 200 B too small for them" in whole
     short = weighbridge.weigh(padded(1000), on=path, reserve={"psram": "0.1kB", "flash": "0.8kB"})
     for whole in shown(short):
         assert "does not fit: short by 200 B of PSRAM (the peak is at pad)" in whole

@@ -10,16 +10,15 @@ from weighbridge.counts.facts import NetworkFacts, NodeFacts
 from weighbridge.estimates.moves import Moves, storage_of
 from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
 from weighbridge.graph import UNKNOWN, Graph, Tensor
-from weighbridge.memory.records import MemoryPlan
+from weighbridge.memory.records import ARENA, MemoryPlan
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
 
-__all__ = ["ARENA", "LIVE", "ArenaDemand", "Demand", "NodeDemand", "demand"]
+__all__ = ["LIVE", "ArenaDemand", "Demand", "NodeDemand", "demand"]
 
 LIVE: Final = "live"
-ARENA: Final = "arena_tflm"
-"""Memory policies that decide what activations need: what is alive at once, or what a runtime's plan takes."""
+"""The memory policy that decides what activations need where no runtime plans them."""
 
 
 class NodeDemand(NamedTuple):
@@ -122,7 +121,7 @@ def _arena(deployed: Graph, memory: MemoryPlan) -> ArenaDemand | None:
         peak_bytes=memory.peak_bytes.get(ARENA),
         peak_node=memory.peak_node.get(ARENA),
         variable_bytes=memory.variable_bytes,
-        persistent=deployed.arena.persistent,
+        persistent=memory.persistent,
         reason=memory.inapplicable.get(ARENA, "") or deployed.arena.reason,
     )
 

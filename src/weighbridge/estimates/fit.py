@@ -132,8 +132,8 @@ def _moved_on(device: Device, lying: Device, wanted: Sequence[Need]) -> Iterator
         if first is None or used is None or first.name == used.name:
             continue
         alone = room((need,), first.block_bytes)
-        short = f": it is short by {alone.short_bytes:,} B for them alone" if alone.short_bytes else ""
-        yield f"the {_named(need)} are weighed in {used.name}, not in {first.name}{short}"
+        why = f"is {alone.short_bytes:,} B too small for them" if alone.short_bytes else "has no certain room for them"
+        yield f"the {_named(need)} are placed in {used.name}: {first.name} {why}"
 
 
 def _named(need: Need) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from weighbridge.devices.device import ACTIVATIONS, PERSISTENT, WEIGHTS, Device
-from weighbridge.estimates.demand import ARENA, LIVE, ArenaDemand, Demand
+from weighbridge.estimates.demand import LIVE, ArenaDemand, Demand
+from weighbridge.memory.records import ARENA
 
 __all__ = ["DOES_NOT_FIT", "FITS", "UNKNOWN", "Need", "Room", "needs", "room"]
 
