@@ -25,7 +25,7 @@ from weighbridge.frontends.tflite_calls import (
     stated_types,
 )
 from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
-from weighbridge.frontends.tflite_table import CUSTOM_RULES, RULES
+from weighbridge.frontends.tflite_table import RULES, custom_rule
 from weighbridge.frontends.tflite_values import values_of
 from weighbridge.graph import UNKNOWN, Role, Shape, Tensor, TensorType
 
@@ -266,7 +266,7 @@ class Capture:
 
     def translate(self, frame: Frame, operator: Operator, call: Foreign) -> None:
         """Add what the table says a call is; without a rule, or where the file's shapes do not fit it, it stays, unknown and named."""
-        rule = CUSTOM_RULES.get(operator.custom) if operator.op == "CUSTOM" else RULES.get(operator.op)
+        rule = custom_rule(operator.custom) if operator.op == "CUSTOM" else RULES.get(operator.op)
         start = len(frame.builder.nodes)
         try:
             if rule is None:

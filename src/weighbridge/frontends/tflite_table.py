@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from weighbridge.frontends.foreign import Rule
-from weighbridge.frontends.tflite_table_custom import CUSTOM_RULES
+from weighbridge.frontends.tflite_table_custom import custom_rule
 from weighbridge.frontends.tflite_table_elementwise import ELEMENTWISE_RULES
 from weighbridge.frontends.tflite_table_layers import LAYER_RULES
 from weighbridge.frontends.tflite_table_shapes import SHAPE_RULES
 from weighbridge.frontends.tflite_table_stablehlo import STABLEHLO_RULES
 from weighbridge.graph import Attribute
 
-__all__ = ["ACTIVATIONS", "CUSTOM_RULES", "OWN_ACTIVATION", "RULES"]
+__all__ = ["ACTIVATIONS", "OWN_ACTIVATION", "RULES", "custom_rule"]
 
 ACTIVATIONS: Final[Mapping[int, tuple[str, Mapping[str, Attribute]]]] = {
     1: ("relu", {}),

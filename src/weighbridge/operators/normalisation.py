@@ -2,8 +2,8 @@
 
 Work is stated for each element and for each group that is normalised together (a row):
 
-- softmax: an element 1 compare (largest), 2 add (subtract it, sum), 1 special, 1 div; log-softmax: 3 add (subtract the largest,
-  sum, subtract the log), 1 compare, 1 special, and a row 1 add, 1 special; hardmax: 2 compare;
+- softmax: an element 1 compare (largest), 2 add (subtract it, sum), 1 special, 1 div, and 1 mul by a factor; log-softmax: 3 add
+  (subtract the largest, sum, subtract the log), 1 compare, 1 special, and a row 1 add, 1 special; hardmax: 2 compare;
 - batch norm at inference: 1 mul, 1 add, as scale / sqrt(variance + epsilon) and the shift are constants; in training as layer
   norm with the channels as rows, and 2 mul, 1 add for each of the two running statistics, where there are any;
 - layer, group and instance norm: an element 3 add (mean, centring, variance), 2 mul (square, times the inverse deviation), 1 mul
@@ -17,7 +17,7 @@ Work is stated for each element and for each group that is normalised together (
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Final
 
@@ -48,6 +48,12 @@ def _along_axis(call: Call) -> tuple[TensorType, ...]:
     if not (rank == 0 and axis in (-1, 0)) and not (call.attributes.get("flatten") and axis == rank):
         axis_of(axis, rank)
     return (call.x,)
+
+
+def _softmax_work(call: Call) -> Work:
+    """2 add, 1 div, 1 compare, 1 special an element, and 1 mul for a ``beta`` other than 1."""
+    work = SOFTMAX.times(call.x.elements)
+    return work if call["beta"] == 1 else work.plus(Work(mul=call.x.elements))
 
 
 def _log_softmax_work(call: Call) -> Work:
@@ -227,12 +233,13 @@ _LAYOUT: Final[dict[str, Attribute]] = {"layout": "channels_first"}
 _SOFTMAX: Final[dict[str, Attribute]] = {"axis": -1, "flatten": False}
 
 
-def _softmax(name: str, work: Callable[[Call], Work], summary: str) -> Op:
-    return Op(name, Kind.NORMALISATION, "x", _along_axis, work, attributes=_SOFTMAX, summary=summary)
+def _softmax(name: str, work: Callable[[Call], Work], summary: str, more: Mapping[str, Attribute] | None = None) -> Op:
+    attributes = {**_SOFTMAX, **(more or {})}
+    return Op(name, Kind.NORMALISATION, "x", _along_axis, work, attributes=attributes, summary=summary)
 
 
 NORMALISATION_OPERATORS: Final = (
-    _softmax("softmax", each(**SOFTMAX._asdict()), "exp(x) over its sum along an axis"),
+    _softmax("softmax", _softmax_work, "exp(beta x) over its sum along an axis", {"beta": 1.0}),
     _softmax("log_softmax", _log_softmax_work, "log of the softmax"),
     _softmax("hardmax", each(compare=2), "1 at the first largest value along an axis, else 0"),
     Op(

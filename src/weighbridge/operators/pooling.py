@@ -156,15 +156,15 @@ def _norm_work(taps: _Taps) -> Callable[[Call], Work]:
     def work(call: Call) -> Work:
         """1 add between two values of a window; a value 1 mul (p = 2), 1 compare (p = 1), else 1 compare and 1 special for |x|^p.
 
-        The p-th root is 1 special a result, unless p is 1.
+        The p-th root is 1 special a result, unless p is 1; of the mean in place of the sum 1 div more.
         """
         results, values = taps(call)
-        add, p = values - results, number(call, "p")
+        p, shared = number(call, "p"), Work(add=values - results, div=results if call.attributes.get("mean") else 0)
         if p == 1:
-            return Work(add=add, compare=values)
+            return shared.plus(Work(compare=values))
         if p == 2:
-            return Work(add=add, mul=values, special=results)
-        return Work(add=add, compare=values, special=values + results)
+            return shared.plus(Work(mul=values, special=results))
+        return shared.plus(Work(compare=values, special=values + results))
 
     return work
 
@@ -227,7 +227,13 @@ POOLING_OPERATORS: Final = (
         {**_WINDOW, "count_include_pad": False},
         "mean of each window; padded places count as additions",
     ),
-    _pool("lp_pool", _infer_window, _norm_work(_window_taps), {**_WINDOW, "p": 2}, "p-norm of each window"),
+    _pool(
+        "lp_pool",
+        _infer_window,
+        _norm_work(_window_taps),
+        {**_WINDOW, "p": 2, "mean": False},
+        "p-norm of each window, of the mean of its values where asked for",
+    ),
     _pool("global_max_pool", _infer_global, _max_work(_global_taps), _LAYOUT, "largest value of each channel"),
     _pool("global_average_pool", _infer_global, _average_work(_global_taps), _LAYOUT, "mean of each channel"),
     _pool("global_lp_pool", _infer_global, _norm_work(_global_taps), {**_LAYOUT, "p": 2}, "p-norm of each channel"),

@@ -23,11 +23,11 @@ from weighbridge.graph import Attribute, Shape, TensorType
 
 from .quantisation import dynamic_quantisation
 from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing, types_of
-from .rules import INT64, number, selects, sizes_of
+from .rules import INT64, dtype_of, number, selects, sizes_of
 from .shapes import asked_outputs
 from .unary import UNARY_OPERATORS
 
-__all__ = ["RECURRENT_OPERATORS"]
+__all__ = ["RECURRENT_OPERATORS", "activation"]
 
 
 class _Cell(NamedTuple):
@@ -155,8 +155,8 @@ _OTHER_ACTIVATIONS: Final = {"affine": Work(add=1, mul=1), "scaled_tanh": Work(m
 
 
 @cache
-def _activation(name: str) -> Work:
-    """The work of one value of a unary operator, by its own record."""
+def activation(name: str) -> Work:
+    """The work of one value of a unary operator, by its own record.  Raises ``GraphError`` where there is none."""
     if name in _OTHER_ACTIVATIONS:
         return _OTHER_ACTIVATIONS[name]
     one = TensorType((1,), DTYPES["float32"])
@@ -179,7 +179,7 @@ def _activation_work(cell: _Cell, call: Call, directions: int) -> Work:
     for name, uses in zip(names, cell.uses * directions, strict=True):
         if not isinstance(name, str):
             raise GraphError(f"an activation is named by text, not {name!r}")
-        total = total.plus(_activation(name).times(uses))
+        total = total.plus(activation(name).times(uses))
     return total
 
 
@@ -276,6 +276,19 @@ def _unpack(call: Call) -> tuple[TensorType, ...]:
     return asked_outputs(call, {"y": padded, "lengths": TensorType((batch,), INT64)})
 
 
+def _cell(call: Call) -> tuple[TensorType, ...]:
+    """The new output and state of one step whose gates' sums are there: gates (batch, 4 x hidden), c (batch, hidden)."""
+    gates, c = call.gates.shape, call.c.shape
+    if not c or gates != (*c[:-1], 4 * c[-1]):
+        raise GraphError(f"gates of shape {gates} for a state of shape {c}")
+    return TensorType(c, dtype_of(call, call.c.dtype, "output_dtype")), call.c
+
+
+def _cell_work(call: Call) -> Work:
+    """A hidden value: the functions of its gates, 3 mul and 1 add."""
+    return _LSTM.combine.plus(activation("sigmoid").times(3)).plus(activation("tanh").times(2)).times(call.c.elements)
+
+
 RECURRENT_OPERATORS: Final = (
     _recurrent(
         _LSTM,
@@ -284,6 +297,15 @@ RECURRENT_OPERATORS: Final = (
     ),
     _recurrent(_GRU, _OPERANDS, "gated recurrent unit in one or two directions"),
     _recurrent(_RNN, _OPERANDS, "simple recurrent layer in one or two directions"),
+    Op(
+        "lstm_cell",
+        Kind.ELEMENTWISE,
+        "gates c",
+        _cell,
+        _cell_work,
+        attributes={"output_dtype": ""},
+        summary="the output and state that the sums of an LSTM's gates make in one step",
+    ),
     Op(
         "pack_sequences",
         Kind.MOVE,

@@ -3,6 +3,9 @@
 A matrix of mel filters takes, for both ends of the scale, 1 add, 2 mul, 1 special; for the step between its edges 1 add, 1 div; for
 an edge (there are two more than bands) 3 add, 4 mul, 1 div, 1 special; for an element 1 add, 1 div, 2 compare, as if it lay on both
 sides of its triangle.  Which n-grams occur, and how an image was encoded, only the values say.
+
+A bit of a projection by hashes (Ravi, ProjectionNet, 2017) takes of every row of x 1 add, and 1 mul where it has a weight, and 1
+compare in all; the hashes themselves are of bytes, which is no arithmetic on values.
 """
 
 from __future__ import annotations
@@ -52,6 +55,22 @@ def _n_grams_work(call: Call) -> None:
     """Depends on which n-grams occur."""
 
 
+def _projection(call: Call) -> tuple[TensorType, ...]:
+    """``hashes``: a row of seeds a hash, a seed a bit.  A hash is a number, or as many as it has bits where these are ``apart``."""
+    seeds, x = call.hashes.shape, call.x.shape
+    if len(seeds) != 2 or not x:
+        raise GraphError(f"hashes of shape {seeds} of rows of shape {x}")
+    if call.has("weights") and call.weights.shape != x[:1]:
+        raise GraphError(f"weights of shape {call.weights.shape} for {x[0]} rows")
+    return (TensorType((seeds[0] * seeds[1] if call["apart"] else seeds[0],), DTYPES["int32"]),)
+
+
+def _projection_work(call: Call) -> Work:
+    """A bit 1 compare, and a row 1 add, 1 mul where it has a weight."""
+    bits, rows = call.hashes.elements, call.x.shape[0]
+    return Work(add=bits * rows, mul=bits * rows if call.has("weights") else 0, compare=bits)
+
+
 def _image(call: Call) -> tuple[DType, ...]:
     return (DTYPES["uint8"],)
 
@@ -78,6 +97,15 @@ SIGNAL_OPERATORS: Final = (
         _n_grams_work,
         attributes={"size": REQUIRED},
         summary="how often each n-gram of a pool occurs in a row, times its weight",
+    ),
+    Op(
+        "hash_projection",
+        Kind.REDUCTION,
+        "x hashes:statistic weights?",
+        _projection,
+        _projection_work,
+        attributes={"apart": False},
+        summary="bits of hashes of all rows, by the sign of their weighted sum",
     ),
     Op(
         "image_decoder",

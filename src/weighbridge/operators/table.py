@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from .attention import ATTENTION_OPERATORS
+from .audio import AUDIO_OPERATORS
 from .classes import CLASS_OPERATORS
 from .convolution import CONVOLUTION_OPERATORS
+from .detection import DETECTION_OPERATORS
 from .einsum import EINSUM_OPERATORS
 from .elementwise import ELEMENTWISE_OPERATORS
 from .embedding import EMBEDDING_OPERATORS
@@ -35,6 +37,7 @@ from .sequences import SEQUENCE_OPERATORS
 from .signals import SIGNAL_OPERATORS
 from .solving import SOLVING_OPERATORS
 from .spectral import SPECTRAL_OPERATORS
+from .stateful import STATEFUL_OPERATORS
 from .text import TEXT_OPERATORS
 from .training import TRAINING_OPERATORS
 from .unary import UNARY_OPERATORS
@@ -52,6 +55,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         ATTENTION_OPERATORS,
         LINEAR_ATTENTION_OPERATORS,
         RECURRENT_OPERATORS,
+        STATEFUL_OPERATORS,
         EMBEDDING_OPERATORS,
         POOLING_OPERATORS,
         UNARY_OPERATORS,
@@ -68,9 +72,11 @@ OPERATORS: Final[Mapping[str, Op]] = {
         GENERATOR_OPERATORS,
         SAMPLING_OPERATORS,
         SELECTION_OPERATORS,
+        DETECTION_OPERATORS,
         SEGMENT_OPERATORS,
         SPECTRAL_OPERATORS,
         SIGNAL_OPERATORS,
+        AUDIO_OPERATORS,
         SOLVING_OPERATORS,
         SEQUENCE_OPERATORS,
         TEXT_OPERATORS,

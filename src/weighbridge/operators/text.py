@@ -66,6 +66,10 @@ def _split(call: Call) -> tuple[TensorType | DType, ...]:
     return INT64, _STRING, TensorType((2,), INT64)
 
 
+def _runs(call: Call) -> tuple[DType, ...]:
+    return (_STRING,)
+
+
 def _tokens(call: Call) -> tuple[DType, ...]:
     names = call["dtypes"] if isinstance(call["dtypes"], tuple) else (call["dtypes"],)
     if not names or any(name not in DTYPES for name in names):
@@ -90,6 +94,7 @@ TEXT_OPERATORS: Final = (
     _text("text_join", "x *others:control", _joined, "texts along an axis in one", {"axis": REQUIRED}),
     _text("text_pieces", "x *others:control", _pieces, "texts in pieces by a pattern, and where each piece lies"),
     _text("text_split", "x *others:control", _split, "texts in pieces by a separator, as a sparse matrix"),
+    _text("text_runs", "x", _runs, "runs of the words of a text, words between them left out"),
     _text(
         "vector_text",
         "x *others:control",
