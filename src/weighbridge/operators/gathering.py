@@ -18,14 +18,18 @@ from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import INT64, axes_of, dtype_of, known, same_rank, selects, sizes_of
 from .shapes import axis_of, broadcast
 
-__all__ = ["GATHERING_OPERATORS", "is_mask"]
+__all__ = ["COMBINED", "GATHERING_OPERATORS", "is_mask", "scatter_work"]
 
 
 def _gather(call: Call) -> tuple[TensorType, ...]:
-    """Whole slices along an axis, which the indices' dimensions replace."""
-    shape = call.x.shape
+    """Whole slices along an axis, which the indices' dimensions replace, but for ``batch_dims`` that both have in common."""
+    shape, indices, batch = call.x.shape, call.indices.shape, call.integer("batch_dims")
     axis = axis_of(call.integer("axis"), len(shape))
-    return (TensorType((*shape[:axis], *call.indices.shape, *shape[axis + 1 :]), call.x.dtype),)
+    if not 0 <= batch <= min(axis, len(indices)) or shape[:batch] != indices[:batch]:
+        raise GraphError(
+            f"{shape} and indices of shape {indices} have not {batch} dimensions before axis {axis} in common"
+        )
+    return (TensorType((*shape[:axis], *indices[batch:], *shape[axis + 1 :]), call.x.dtype),)
 
 
 def _gather_elements(call: Call) -> tuple[TensorType, ...]:
@@ -74,18 +78,19 @@ def _scatter_nd(call: Call) -> tuple[TensorType, ...]:
     return (call.x,)
 
 
-_COMBINED: Final = {
+COMBINED: Final = {
     "none": Work(),
     "add": Work(add=1),
     "mul": Work(mul=1),
     "max": Work(compare=1),
     "min": Work(compare=1),
 }
+"""The work of a value that is combined with what is there, by the name of the reduction."""
 
 
-def _scatter_work(call: Call) -> Work:
+def scatter_work(call: Call) -> Work:
     """1 add, 1 mul or 1 compare an update that is combined with what is there."""
-    unit = _COMBINED.get(call.text("reduction"))
+    unit = COMBINED.get(call.text("reduction"))
     if unit is None:
         raise GraphError(f"a scatter has no reduction {call['reduction']!r}")
     return unit.times(call.updates.elements)
@@ -190,7 +195,7 @@ GATHERING_OPERATORS: Final = (
         _gather,
         nothing,
         traffic=selects("x"),
-        attributes={"axis": 0},
+        attributes={"axis": 0, "batch_dims": 0},
         summary="slices along an axis, by index",
     ),
     Op(
@@ -218,7 +223,7 @@ GATHERING_OPERATORS: Final = (
         Kind.MOVE,
         "x indices:control updates",
         _scatter_elements,
-        _scatter_work,
+        scatter_work,
         attributes={"axis": 0, **_REDUCTION},
         summary="x with an element written at every index",
     ),
@@ -227,7 +232,7 @@ GATHERING_OPERATORS: Final = (
         Kind.MOVE,
         "x indices:control updates",
         _scatter_nd,
-        _scatter_work,
+        scatter_work,
         attributes=_REDUCTION,
         summary="x with slices written by indices over several axes",
     ),

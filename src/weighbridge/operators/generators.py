@@ -27,6 +27,12 @@ def _shape(call: Call) -> tuple[TensorType, ...]:
     return (TensorType((len(range(*slice(call.integer("start"), end).indices(rank))),), INT64),)
 
 
+def _broadcast_shape(call: Call) -> tuple[TensorType, ...]:
+    if len(call.a.shape) != 1 or len(call.b.shape) != 1:
+        raise GraphError(f"a shape is a row of sizes, not of shape {call.a.shape} and {call.b.shape}")
+    return (TensorType(max(call.a.shape, call.b.shape), call.a.dtype),)
+
+
 def _size(call: Call) -> tuple[TensorType, ...]:
     return (TensorType((), INT64),)
 
@@ -69,9 +75,11 @@ def _eye_like(call: Call) -> tuple[TensorType, ...]:
     return _like(call)
 
 
-def _multinomial(call: Call) -> tuple[TensorType, ...]:
+def _multinomial(call: Call) -> tuple[TensorType | DType, ...]:
     if len(call.x.shape) != 2:
         raise GraphError(f"the log probabilities are batch x classes, not {len(call.x.shape)} dimensions")
+    if not known(call, "sample_size"):
+        return (dtype_of(call),)
     count = sizes_of(call, "sample_size")
     if len(count) != 1:
         raise GraphError(f"sample_size is one number, not {call['sample_size']!r}")
@@ -111,6 +119,15 @@ GENERATOR_OPERATORS: Final = (
         summary="the dimensions of a tensor",
     ),
     Op("size", Kind.INDEX, "x", _size, nothing, traffic=reads_nothing, summary="how many elements a tensor has"),
+    Op("rank", Kind.INDEX, "x", _size, nothing, traffic=reads_nothing, summary="how many dimensions a tensor has"),
+    Op(
+        "broadcast_shape",
+        Kind.INDEX,
+        "a:control b:control",
+        _broadcast_shape,
+        nothing,
+        summary="the shape that two shapes have in common",
+    ),
     Op(
         "constant_of_shape",
         Kind.GENERATOR,

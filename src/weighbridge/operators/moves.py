@@ -21,6 +21,7 @@ __all__ = ["MOVE_OPERATORS"]
 _MOST_PARTS: Final = 1 << 16
 
 
+@when_known("permutation")
 def _transpose(call: Call) -> tuple[TensorType, ...]:
     shape = call.x.shape
     if call["permutation"] == "reversed":
@@ -176,10 +177,17 @@ def _roll(call: Call) -> tuple[TensorType, ...]:
 
 
 def _bit_cast(call: Call) -> tuple[TensorType, ...]:
-    dtype = dtype_of(call)
-    if dtype.bits != call.x.dtype.bits:
-        raise GraphError(f"{call.x.dtype.name} and {dtype.name} have not as many bits")
-    return (TensorType(call.x.shape, dtype),)
+    """The parts of a larger type lie along a last axis of their own, and so do those that become a larger one."""
+    dtype, shape = dtype_of(call), call.x.shape
+    old, new = call.x.dtype.bits, dtype.bits
+    if old == new:
+        return (TensorType(shape, dtype),)
+    if old and new and not max(old, new) % min(old, new):
+        if old > new:
+            return (TensorType((*shape, int(old / new)), dtype),)
+        if shape and shape[-1] == new / old:
+            return (TensorType(shape[:-1], dtype),)
+    raise GraphError(f"{call.x.dtype.name} of shape {shape} cannot be read as {dtype.name}")
 
 
 _BLOCK: Final[dict[str, Attribute]] = {"block_size": REQUIRED, "layout": "channels_first"}

@@ -1,8 +1,9 @@
 """Between real and quantised values.
 
 The work of an element: quantising is 1 div (by the scale), 1 add (rounding), 1 add more where there is a zero point, 2 compare
-(to the range of the type); dequantising is 1 mul, and 1 add where there is a zero point.  Dynamic quantisation takes 2 compare an
-element more for the range, and for the tensor as a whole 4 compare, 3 add and 2 div for scale and zero point.
+(to the range of the type); dequantising is 1 mul, and 1 add where there is a zero point; from one scale to another is 1 mul, 3
+add (two zero points, rounding) and 2 compare.  Dynamic quantisation takes 2 compare an element more for the range, and for the
+tensor as a whole 4 compare, 3 add and 2 div for scale and zero point.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
 from .record import Call, Kind, Op, Work
-from .rules import dtype_of
+from .rules import dtype_of, each
 from .shapes import asked_outputs, axis_of
 
 __all__ = ["QUANTISATION_OPERATORS", "dynamic_quantisation"]
@@ -77,6 +78,10 @@ def _dequantize_work(call: Call) -> Work:
     return Work(add=_shifts(call), mul=1).times(call.x.elements)
 
 
+def _requantize(call: Call) -> tuple[TensorType, ...]:
+    return (TensorType(call.x.shape, dtype_of(call, call.x.dtype)),)
+
+
 def _dynamic_quantize(call: Call) -> tuple[TensorType, ...]:
     dtype = dtype_of(call)
     return (TensorType(call.x.shape, dtype), TensorType((), _FLOAT32), TensorType((), dtype))
@@ -128,6 +133,15 @@ QUANTISATION_OPERATORS: Final = (
         _dequantize_work,
         attributes={"dtype": "", "axis": 1, "block_size": 0},
         summary="scale (x - zero point)",
+    ),
+    Op(
+        "requantize",
+        Kind.QUANTISATION,
+        "x",
+        _requantize,
+        each(add=3, mul=1, compare=2),
+        attributes={"dtype": ""},
+        summary="quantised values at another scale, kept in the range of the type",
     ),
     Op(
         "fake_quantize",

@@ -12,13 +12,15 @@ from collections.abc import Callable
 from math import prod
 from typing import Final
 
+from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
 from .arithmetic import complex_operands
+from .gathering import COMBINED
 from .record import REQUIRED, Call, Kind, Op, Work
-from .rules import INT64, axes_of, in_words, sizes_of, when_known
-from .shapes import asked_outputs, axis_of, per_axis, window_output, window_padding
+from .rules import INT64, axes_of, in_words, known, sizes_of, when_known
+from .shapes import asked_outputs, axis_of, per_axis, sliding_output, window_output, window_padding
 
 __all__ = ["REDUCTION_OPERATORS"]
 
@@ -37,7 +39,9 @@ def _reduce(call: Call) -> tuple[TensorType, ...]:
     return (TensorType(_reduced(call), call.x.dtype),)
 
 
-def _extreme_position(call: Call) -> tuple[TensorType, ...]:
+def _extreme_position(call: Call) -> tuple[TensorType | DType, ...]:
+    if not known(call, "axis"):
+        return (INT64,)
     axis = axis_of(call.integer("axis"), len(call.x.shape))
     kept = (1,) if call["keep_dims"] else ()
     return (TensorType(call.x.shape[:axis] + kept + call.x.shape[axis + 1 :], INT64),)
@@ -115,6 +119,28 @@ def _col2im(call: Call) -> tuple[TensorType, ...]:
     if count != blocks or columns % prod(block):
         raise GraphError(f"{columns} x {count} columns do not make an image of {image} from blocks of {block}")
     return (TensorType((batch, columns // prod(block), *image), call.x.dtype),)
+
+
+@when_known("kernel", "stride", "dilation")
+def _reduce_window(call: Call) -> tuple[TensorType, ...]:
+    """A window over all axes; x may be spread out first (``x_dilation``) and padded."""
+    rank = len(call.x.shape)
+    spread = per_axis(call.integers("x_dilation"), rank, "x_dilation")
+    if any(step < 1 for step in spread):
+        raise GraphError(f"x_dilation of {spread}")
+    sizes = tuple(max((size - 1) * step + 1, 0) for size, step in zip(call.x.shape, spread, strict=True))
+    return (TensorType(sliding_output(call, sizes, _window(call)), call.x.dtype),)
+
+
+def _window(call: Call) -> Shape:
+    return per_axis(call.integers("kernel"), len(call.x.shape), "kernel")
+
+
+def _reduce_window_work(call: Call) -> Work | None:
+    """1 add, 1 mul or 1 compare, by the reduction, between two elements of each window; not known of another function."""
+    if call["reduction"] not in COMBINED or complex_operands(call):
+        return None
+    return COMBINED[call.text("reduction")].times((prod(_window(call)) - 1) * call.outputs[0].elements)
 
 
 _AXES: Final[dict[str, Attribute]] = {"axes": "all", "keep_dims": True}
@@ -210,6 +236,22 @@ REDUCTION_OPERATORS: Final = (
             summary=f"{which} value so far along an axis, and where asked for its position",
         )
         for name, which in (("cumulative_max", "largest"), ("cumulative_min", "smallest"))
+    ),
+    Op(
+        "reduce_window",
+        Kind.REDUCTION,
+        "x initial:control? kernel:control? stride:control? dilation:control?",
+        _reduce_window,
+        _reduce_window_work,
+        attributes={
+            "kernel": REQUIRED,
+            "stride": 1,
+            "dilation": 1,
+            "padding": 0,
+            "x_dilation": 1,
+            "reduction": REQUIRED,
+        },
+        summary="sum, product, largest or smallest of each window over all axes",
     ),
     Op(
         "col2im",

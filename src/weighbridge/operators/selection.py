@@ -195,6 +195,20 @@ def _non_max_suppression(call: Call) -> tuple[DType, ...]:
     return (INT64,)
 
 
+def _padded_non_max_suppression(call: Call) -> tuple[TensorType | DType, ...]:
+    """boxes: boxes x 4; scores: boxes.  ``size`` results, of which ``count`` are boxes and the rest fill the place."""
+    if call.boxes.shape != (*call.scores.shape, 4) or len(call.scores.shape) != 1:
+        raise GraphError(f"boxes of shape {call.boxes.shape} and scores of shape {call.scores.shape}")
+    count = TensorType((), INT64)
+    if not known(call, "size"):
+        return asked_outputs(call, {"indices": INT64, "scores": call.scores.dtype, "count": count})
+    size = sizes_of(call, "size")
+    if len(size) != 1:
+        raise GraphError(f"size is one number, not {call['size']!r}")
+    found = {"indices": TensorType(size, INT64), "scores": TensorType(size, call.scores.dtype), "count": count}
+    return asked_outputs(call, found)
+
+
 def _non_max_suppression_work(call: Call) -> None:
     """At least 1 compare a score: how many pairs of boxes are met depends on what is suppressed."""
 
@@ -236,7 +250,7 @@ SELECTION_OPERATORS: Final = (
     Op(
         "search_sorted",
         Kind.INDEX,
-        "x boundaries",
+        "x boundaries:control",
         _search_sorted,
         _search_sorted_work,
         least_work=_halved,
@@ -296,5 +310,15 @@ SELECTION_OPERATORS: Final = (
         least_work=_scores_compared,
         attributes={"box_format": "corners"},
         summary="boxes that no better box of their class overlaps too much",
+    ),
+    Op(
+        "padded_non_max_suppression",
+        Kind.INDEX,
+        "boxes scores size:control? overlap:control? threshold:control? sigma:control?",
+        _padded_non_max_suppression,
+        _non_max_suppression_work,
+        least_work=_scores_compared,
+        attributes={"size": REQUIRED, "outputs": ("indices",)},
+        summary="boxes that no better box overlaps too much, filled up to a fixed number, with their scores and how many they are",
     ),
 )

@@ -7,6 +7,7 @@ from typing import Final
 
 from .attention import ATTENTION_OPERATORS
 from .audio import AUDIO_OPERATORS
+from .blocks import BLOCK_OPERATORS
 from .classes import CLASS_OPERATORS
 from .convolution import CONVOLUTION_OPERATORS
 from .detection import DETECTION_OPERATORS
@@ -25,6 +26,7 @@ from .losses import LOSS_OPERATORS
 from .moves import MOVE_OPERATORS
 from .normalisation import NORMALISATION_OPERATORS
 from .packing import PACKING_OPERATORS
+from .placing import PLACING_OPERATORS
 from .pooling import POOLING_OPERATORS
 from .quantisation import QUANTISATION_OPERATORS
 from .record import Op
@@ -63,12 +65,14 @@ OPERATORS: Final[Mapping[str, Op]] = {
         GEOMETRY_OPERATORS,
         VIEW_OPERATORS,
         MOVE_OPERATORS,
+        BLOCK_OPERATORS,
         PACKING_OPERATORS,
         WINDOW_OPERATORS,
         REDUCTION_OPERATORS,
         NORMALISATION_OPERATORS,
         QUANTISATION_OPERATORS,
         GATHERING_OPERATORS,
+        PLACING_OPERATORS,
         GENERATOR_OPERATORS,
         SAMPLING_OPERATORS,
         SELECTION_OPERATORS,
