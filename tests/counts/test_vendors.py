@@ -248,16 +248,25 @@ def test_vela_copies_only_what_is_not_written_in_its_place() -> None:
     assert by_convention(builder.graph(joined), VELA).macs == LAYER + 64 * 400 + 64 * 20
 
 
-def test_padding_counts_for_vela_where_a_convolution_takes_it_over_and_is_not_counted_elsewhere() -> None:
-    padding = {"pads": (0, 1, 1, 0, 0, 1, 1, 0)}
+def test_padding_costs_vela_nothing_where_a_convolution_takes_it_over_and_else_the_borders() -> None:
+    padding: Attributes = {"pads": (0, 1, 1, 0, 0, 1, 1, 0)}
     builder, made = _layers()
     (padded,) = builder.add("pad", [("x", made)], padding)
-    found = by_convention(builder.graph([_point(builder, padded, 20, 4)]), VELA)
-    assert (found.macs, found.exact) == (LAYER + 100 * 80, True)
+    builder.stored("taps", (8, 3, 3, 20), INT8)
+    outputs = builder.add("conv", [("x", padded), ("w", "taps")], {**CONV_ATTRIBUTES, "padding": 0})
+    assert by_convention(builder.graph(outputs), VELA).macs == LAYER + 64 * 9 * 160
+    # a window of one place cannot reach over a border of one
+    builder, made = _layers()
+    (padded,) = builder.add("pad", [("x", made)], padding)
+    borders = 4 * 10 * 20
+    assert by_convention(builder.graph([_point(builder, padded, 20, 4)]), VELA).macs == LAYER + borders + 100 * 80
     builder, made = _layers()
     (padded,) = builder.add("pad", [("x", made)], padding)
     found = by_convention(builder.graph(builder.add("max_pool", [("x", padded)], POOL)), VELA)
-    assert [one.operator for one in found.uncounted] == ["pad"]
+    assert (found.macs, found.exact) == (LAYER + borders + 25 * 20 * 4, True)
+    # what comes into the network is copied
+    alone = one("pad", {"x": (1, 8, 8, 5)}, padding)
+    assert by_convention(alone, VELA).macs == 4 * 10 * 5 + 64 * 5
 
 
 @pytest.mark.parametrize("name", ["st", "vela"])

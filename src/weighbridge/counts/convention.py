@@ -10,6 +10,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node, Role
 from weighbridge.operators.record import Call, Kind, Op, known_total
 from weighbridge.operators.shapes import frame_of
+from weighbridge.passes.padding import is_convolutions_own
 from weighbridge.passes.rewrite import body_tensors
 from weighbridge.passes.static import static_tensors
 
@@ -32,8 +33,8 @@ class Use(NamedTuple):
     """One use of an operator, and what its graph does with the tensors around it.
 
     ``stored`` are the operands that depend on no input; ``own`` has for each operand, in order, whether a node that runs makes it
-    for this node alone; ``leaves`` has for each result whether it is a result of the network; ``readers`` are the operators
-    that read the first result.
+    for this node alone; ``leaves`` has for each result whether it is a result of the network.  ``is_taken_over``: whether it is
+    padding that convolutions alone read, which could do it themselves.
     """
 
     op: Op
@@ -41,7 +42,7 @@ class Use(NamedTuple):
     stored: frozenset[str] = frozenset()
     own: tuple[bool, ...] = ()
     leaves: tuple[bool, ...] = (False,)
-    readers: frozenset[str] = frozenset()
+    is_taken_over: bool = False
 
     @property
     def result(self) -> int:
@@ -82,22 +83,25 @@ class Around:
         self.static = static_tensors(graph, operators)
         self._made = set(chain.from_iterable(node.outputs for node in graph.nodes))
         self._leaves = frozenset(graph.outputs) | body_tensors(graph)
-        self._readers: dict[str, list[str]] = {}
+        self._readers: dict[str, list[Node]] = {}
         for node in graph.nodes:
             for _, tensor in node.operands:
-                self._readers.setdefault(tensor, []).append(node.operator)
+                self._readers.setdefault(tensor, []).append(node)
 
     def use(self, op: Op, node: Node, call: Call) -> Use:
         static = self.static
-        first = self._readers.get(node.outputs[0], ()) if node.outputs else ()
         return Use(
             op,
             call,
             frozenset(name for name, tensor in node.operands if tensor in static),
             tuple(self._is_own(tensor) for _, tensor in node.operands),
             tuple(tensor in self._leaves for tensor in node.outputs),
-            frozenset(first),
+            op.name == "pad" and self._is_taken_over(node),
         )
+
+    def _is_taken_over(self, node: Node) -> bool:
+        (padded,) = node.outputs
+        return padded not in self._leaves and is_convolutions_own(node, self._readers.get(padded, ()), self.graph)
 
     def _is_own(self, tensor: str) -> bool:
         is_read_once = len(self._readers[tensor]) == 1 and tensor not in self._leaves

@@ -17,11 +17,11 @@ from weighbridge.counts.convention import Convention, Use, every_tap, products, 
 from weighbridge.graph import Graph
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.rules import axes_of
+from weighbridge.passes.padding import pads_by_axis
 
 __all__ = ["VELA"]
 
 _PLACES: Final = ({1, 2}, {2, 3})
-_CONVOLUTIONS: Final = frozenset({"conv"})
 _ELEMENT_BY_ELEMENT: Final = frozenset({"add", "sub", "mul", "max", "min", "abs", "neg"})
 
 
@@ -75,9 +75,12 @@ def _cut(use: Use) -> int:
 
 
 def _padded(use: Use) -> int:
-    if use.leaves[0] or not use.readers <= _CONVOLUTIONS:
-        refuse("the convention has no rule for padding that is not a convolution's")
-    return 0
+    """Nothing where the convolution behind it pads; else every border is filled, and what is not written in its place copied."""
+    if use.is_taken_over:
+        return 0
+    shape = use.call.outputs[0].shape
+    borders = sum(sum(pair) * (use.result // size) for pair, size in zip(pads_by_axis(use.call), shape, strict=True))
+    return borders + (0 if use.own[0] else use.call.x.elements)
 
 
 def _is_free(op: Op) -> bool:

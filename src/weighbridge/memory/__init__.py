@@ -9,6 +9,7 @@
 | ``…_in_place`` | as before, but results overwrite operands that die: elementwise, and depthwise with one channel kept apart |
 | ``eager`` | what the framework that ran the model held, by its record; only where there is one |
 | ``arena_tflm`` | what has an offset then, as TensorFlow Lite Micro's greedy planner packs it: the peak is the highest end |
+| ``nhcwb16_vela`` | what Arm's Vela keeps in an Ethos-U's SRAM: maps in bricks of 16 channels, results over operands that die |
 
 Stored tensors (parameters, buffers, constants) are not in these figures, and neither is what is computed from them alone;
 a record has the latter.
@@ -18,6 +19,7 @@ from weighbridge.memory.plan import plan
 from weighbridge.memory.records import (
     ARENA,
     IN_PLACE,
+    NHCWB16,
     POLICIES,
     ArenaPlan,
     MemoryPlan,
@@ -29,6 +31,7 @@ from weighbridge.memory.requests import SCRATCH
 __all__ = [
     "ARENA",
     "IN_PLACE",
+    "NHCWB16",
     "POLICIES",
     "SCRATCH",
     "ArenaPlan",

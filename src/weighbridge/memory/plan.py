@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 from weighbridge.arena import Arena
 from weighbridge.graph import Graph, Role, Tensor
 from weighbridge.memory.arena import ESTIMATE, arena_peak, persistent_bytes
+from weighbridge.memory.bricks import brick_profiles
 from weighbridge.memory.eager import EAGER, WORKSPACE, eager_peak
 from weighbridge.memory.held import is_layer
 from weighbridge.memory.lifetimes import Lifetimes, lifetimes
 from weighbridge.memory.profiles import Profiles, Size, largest, profiles_by_policy
-from weighbridge.memory.records import ARENA, MemoryPlan, TensorSpan
+from weighbridge.memory.records import ARENA, NHCWB16, MemoryPlan, TensorSpan
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 
@@ -67,6 +68,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, scratch: s
         notes=notes,
     )
     made = _with_arena(deployed, spans, operators, scratch, _with_eager(deployed, spans, made))
+    made = _with_bricks(deployed, spans, operators, made)
     return made if deployed.arena is None else _with_persistent(deployed.arena, made)
 
 
@@ -106,6 +108,19 @@ def _with_arena(
         profile=made.profile if found.profile is None else {**made.profile, ARENA: found.profile},
         tensors=tuple([TensorSpan(*span[:-1], offsets.get(span.name)) for span in made.tensors]),
         arena=found.plan,
+    )
+
+
+def _with_bricks(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], made: MemoryPlan) -> MemoryPlan:
+    found = brick_profiles(graph, spans, operators)
+    if isinstance(found, str):
+        return made._replace(inapplicable={**made.inapplicable, NHCWB16: found})
+    peak = _peak(found, range(len(spans.nodes)), spans)
+    return made._replace(
+        peak_bytes={**made.peak_bytes, NHCWB16: peak.bytes},
+        peak_elements={**made.peak_elements, NHCWB16: peak.elements},
+        peak_node={**made.peak_node, NHCWB16: peak.node},
+        profile={**made.profile, NHCWB16: tuple(found.bytes)},
     )
 
 

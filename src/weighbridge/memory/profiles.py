@@ -12,7 +12,7 @@ from weighbridge.memory.lifetimes import Lifetimes, Storage, lifetimes
 from weighbridge.memory.records import IN_PLACE
 from weighbridge.operators.record import Op, known_total
 
-__all__ = ["Profiles", "Size", "largest", "profiles_by_policy"]
+__all__ = ["Profiles", "Size", "largest", "profiles_by_policy", "totals"]
 
 Size = int | None
 Sizer = Callable[[Storage], Size]
@@ -50,7 +50,7 @@ class _Sizes(NamedTuple):
             graph,
             spans,
             [spans.around(node) for node in spans.nodes],
-            Profiles(_running(storages, length, _bytes), _running(storages, length, _elements)),
+            totals(storages, length),
             savings(graph, spans, operators),
         )
 
@@ -65,6 +65,11 @@ def profiles_by_policy(
         yield f"pair{ending}", _pair(sizes, rule)
         yield f"live{ending}", _live(sizes, rule)
         yield f"held{ending}", None if held is None else _held(sizes, rule, held)
+
+
+def totals(storages: Sequence[Storage], length: int) -> Profiles:
+    """What is alive at each of ``length`` nodes, of ``storages`` that last from their first to their last node."""
+    return Profiles(_running(storages, length, _bytes), _running(storages, length, _elements))
 
 
 def largest(sizes: Sequence[Size]) -> Size:
@@ -167,7 +172,7 @@ def _made_by_branch(node: Node, spans: Lifetimes) -> list[Storage]:
     return [spans.storages[tensor] for tensor in node.outputs if tensor in spans.storages]
 
 
-def _running(storages: list[Storage], length: int, sizer: Sizer) -> list[Size]:
+def _running(storages: Sequence[Storage], length: int, sizer: Sizer) -> list[Size]:
     """What is alive at each of ``length`` nodes: a running sum over the births and deaths."""
     change, unknown = [0] * (length + 1), [0] * (length + 1)
     for storage in storages:

@@ -8,17 +8,20 @@ from typing import Final, NamedTuple
 
 from weighbridge.arena import PersistentBytes
 
-__all__ = ["ARENA", "IN_PLACE", "POLICIES", "ArenaPlan", "MemoryPlan", "PlacedBuffer", "TensorSpan"]
+__all__ = ["ARENA", "IN_PLACE", "NHCWB16", "POLICIES", "ArenaPlan", "MemoryPlan", "PlacedBuffer", "TensorSpan"]
 
 IN_PLACE: Final = "_in_place"
 """Ends the name of a policy under which results are written over operands that die."""
+
+NHCWB16: Final = "nhcwb16_vela"
+"""The policy that has feature maps in bricks of 16 channels, as Vela lays them out for an Ethos-U."""
 
 ARENA: Final = "arena_tflm"
 """The policy under which everything has an offset, as TensorFlow Lite Micro gives it one."""
 
 _PLAIN: Final = ("pair", "live", "held", "held_contractions")
 
-POLICIES: Final = (*_PLAIN, *(f"{policy}{IN_PLACE}" for policy in _PLAIN), "eager", ARENA)
+POLICIES: Final = (*_PLAIN, *(f"{policy}{IN_PLACE}" for policy in _PLAIN), "eager", ARENA, NHCWB16)
 """The policies that a plan has a peak for, or says why not."""
 
 
@@ -91,7 +94,8 @@ class MemoryPlan(NamedTuple):
     convolutions and linear layers is taken.
     A policy that does not apply has the reason in ``inapplicable``, no profile, and None for its peak: ``held`` where the blocks
     of the model are not known, ``held_contractions`` also without such layers, ``eager`` where no framework ran the model,
-    ``arena_tflm`` where the runtime refuses the model or a size is unknown.
+    ``arena_tflm`` where the runtime refuses the model or a size is unknown, ``nhcwb16_vela`` where layers compute in floating
+    point, there is control flow, or nobody knows which axis of a tensor holds channels.
     ``eager`` knows no elements, its node is one of the graph as written, and its profile, which is missing where the nodes run
     in another order than the calls, has what was held from a node to the next.  ``arena_tflm`` knows no elements either; its
     profile has the highest end in use from a node to the next, its node is the fullest of those that reach the peak, and
