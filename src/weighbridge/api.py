@@ -14,6 +14,7 @@ from weighbridge.choices import (
     costs_of,
     devices_of,
     reserve_of,
+    scratch_of,
     widths_of,
 )
 from weighbridge.errors import BadSpec, WeighbridgeError
@@ -76,6 +77,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     activation_bits: int | None = None,
     precision: str | None = None,
     as_written: bool = False,
+    scratch: str | None = None,
     convention: str | Iterable[str] = (),
     batches: Iterable[int] = (),
     fps: float | str | None = None,
@@ -91,16 +93,17 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     for all weights, a mapping from targets (``first``, ``last``, ``rest``, a name, a pattern) to widths, or a list such as
     ``["first=8", "rest=4"]``; ``activation_bits`` that of activations.  ``precision`` ("int8", "fp16") is both, and the
     precision of the devices' peak rates; the bit options override it.  ``as_written`` keeps every node instead of folding
-    and fusing what a runtime does.  ``convention`` names other counters' conventions (``"fvcore"``), whose figures then stand
-    beside ours in ``facts.conventions``.
+    and fusing what a runtime does.  ``scratch`` ("im2col") adds the working memory of kernels to the memory policy
+    ``arena_tflm``: the unrolled input of each convolution.  ``convention`` names other counters' conventions
+    (``"fvcore"``, ``"st"``, ``"vela"``), whose figures then stand beside ours in ``facts.conventions``.
 
     ``batches`` are batch sizes to weigh the source at for ``on[].throughput``, beside its own; ``fps`` a frame rate, whose
     missed frames are then in ``on[].deadline``; ``energy`` a table of energies, by name (``"45nm"``), file or
     ``EnergyTable``, whose bill then is ``report.energy``; ``battery`` ("2000mAh@3.7V") adds the charge of an inference wherever there is
     an energy.  ``progress`` is called with the name of each stage as it begins.
 
-    Raises what ``load`` does, and ``BadSpec`` for a device, region, precision, width, target, convention, table of energies or
-    battery that does not exist, for more reserved than a region has, and for a batch that the source cannot have.
+    Raises what ``load`` does, and ``BadSpec`` for a device, region, precision, width, target, scratch, convention, table of
+    energies or battery that does not exist, for more reserved than a region has, and for a batch that the source cannot have.
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
     if not isinstance(source, Graph):
@@ -109,7 +112,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     devices, reserved = reserve_of(reserve, devices_of(on))
     rules, precision = widths_of(weight_bits, activation_bits, precision)
     costs = costs_of(devices, batches, fps, energy, battery)
-    conventions = conventions_of(convention)
+    conventions, kernels = conventions_of(convention), scratch_of(scratch)
     tell = progress or _quietly
     if not isinstance(source, Graph):
         loaded = read(source, given, tell)
@@ -121,7 +124,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
         raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
     size = None if batch is None else int(batch)
     tell("counting and planning the memory")
-    choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved)
+    choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved, kernels)
     return _report(loaded, choices, partial(_demand_at, source, given, choices, tell))
 
 
@@ -165,7 +168,7 @@ def _weighed(graph: Graph, choices: Choices) -> tuple[Graph, Graph, NetworkFacts
 
     held = graph if choices.rules is None else set_bits(graph, choices.rules)
     deployed = held if choices.as_written else deploy(held)
-    memory = plan(deployed)
+    memory = plan(deployed, scratch=choices.scratch)
     return held, deployed, count(held, deployed, peak_elements=memory.peak_elements), memory
 
 

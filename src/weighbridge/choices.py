@@ -26,6 +26,7 @@ __all__ = [
     "devices_of",
     "fps_of",
     "reserve_of",
+    "scratch_of",
     "widths_of",
 ]
 
@@ -59,6 +60,7 @@ class Choices(NamedTuple):
     costs: Costs = Costs()
     reserved: tuple[str, ...] = ()
     """The regions that a part is kept of; the devices that have them have the bytes."""
+    scratch: str = ""
 
 
 def devices_of(on: Path | Device | Iterable[Path | Device]) -> tuple[Device, ...]:
@@ -139,6 +141,18 @@ def conventions_of(convention: str | Iterable[str]) -> tuple[str, ...]:
 
     wanted = (convention,) if isinstance(convention, str) or not isinstance(convention, Iterable) else convention
     return tuple(dict.fromkeys(convention_named(name) for name in wanted))
+
+
+def scratch_of(scratch: str | None) -> str:
+    """The name of the scratch that is asked for, "" for none.  Raises ``BadSpec``."""
+    if not scratch:
+        return ""
+    from weighbridge.memory import SCRATCH
+
+    if scratch not in SCRATCH:
+        hint = f"there is {', '.join(SCRATCH)}"
+        raise BadSpec(f"{shown(scratch)} is no scratch of kernels", where="scratch", hint=hint)
+    return scratch
 
 
 def widths_of(

@@ -236,11 +236,17 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
 @option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
 @option(
     _COSTS,
+    "--scratch",
+    metavar="NAME",
+    help="Add the working memory of kernels to the memory policy arena_tflm: im2col, the unrolled inputs of convolutions.",
+)
+@option(
+    _COSTS,
     "--convention",
     "conventions",
     multiple=True,
     metavar="NAME",
-    help="Show the figures of another counter's convention beside ours: fvcore. Repeatable.",
+    help="Show the figures of another counter's convention beside ours: fvcore, st, vela. Repeatable.",
 )
 @option(_OUTPUT, "--json", **TO_OUTPUT, help="Write the report as JSON; - or no name behind it is the standard output.")
 @option(_OUTPUT, "--csv", **TO_OUTPUT, help="Write a row for every node as CSV.")
@@ -268,6 +274,13 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
     default="live",
     metavar="NAME",
     help="Memory policy that the bytes alive at each layer follow, as in pair_in_place; by default live.",
+)
+@option(
+    _OUTPUT,
+    "--map",
+    "with_map",
+    is_flag=True,
+    help="Draw the arena by the memory policy arena_tflm, step by step, with what is alive at its peak.",
 )
 @option(
     _CHECKS,

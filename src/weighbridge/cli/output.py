@@ -18,7 +18,9 @@ __all__ = ["formatted", "look_of", "show", "show_lines", "write"]
 _FILE_WIDTH = 100
 
 
-def formatted(report: Report, kind: str, *, depth: int | None, all_rows: bool, policy: str) -> str:
+def formatted(
+    report: Report, kind: str, *, depth: int | None, all_rows: bool, policy: str, with_map: bool = False
+) -> str:
     """The report as ``json``, ``csv``, ``markdown`` or ``text``; ``policy`` is the one that the bytes alive follow."""
     if kind == "json":
         return report.to_json()
@@ -26,7 +28,7 @@ def formatted(report: Report, kind: str, *, depth: int | None, all_rows: bool, p
         from weighbridge.report.csv import render as render_csv
 
         return render_csv(node_table(report, policy=policy))
-    shown = page(report, depth=depth, all_rows=all_rows, policy=policy)
+    shown = page(report, depth=depth, all_rows=all_rows, policy=policy, with_map=with_map)
     if kind == "markdown":
         from weighbridge.report.markdown import render as render_markdown
 
@@ -44,10 +46,11 @@ def write(content: str, path: Path | None) -> None:
         file.write(content)
 
 
-def show(report: Report, *, depth: int | None, all_rows: bool, policy: str) -> None:
+def show(report: Report, *, depth: int | None, all_rows: bool, policy: str, with_map: bool) -> None:
     """Print the report to standard output, in colour if it is a terminal that has some."""
     look = look_of(sys.stdout)
-    show_lines(render(page(report, depth=depth, all_rows=all_rows, policy=policy), look), look)
+    shown = page(report, depth=depth, all_rows=all_rows, policy=policy, with_map=with_map)
+    show_lines(render(shown, look), look)
 
 
 def show_lines(lines: Iterable[Line], look: Look) -> None:

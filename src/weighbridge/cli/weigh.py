@@ -41,6 +41,7 @@ class Request(NamedTuple):
     activation_bits: int | None = None
     precision: str | None = None
     as_written: bool = False
+    scratch: str | None = None
     conventions: Sequence[str] = ()
     batches: str | None = None
     fps: str | None = None
@@ -53,6 +54,7 @@ class Request(NamedTuple):
     depth: int | None = None
     all_rows: bool = False
     policy: str = LIVE
+    with_map: bool = False
     strict: bool = False
     require_fit: bool = False
 
@@ -69,13 +71,22 @@ def carry_out(request: Request) -> int:
     policy_named(request.policy)
     with progress() as tell:
         report = _weighed(request, tell)
-    check_profile(report.memory, request.policy)
+    _check(report, request)
     failures = _write_all(report, targets, request)
     if failures:
         raise BadSpec("; ".join(failures), hint="everything else was written")
     if not report.is_exact and targets[-1][0] != "screen" and not request.strict:
         sys.stderr.write(f"weighbridge: warning: not exact: {_inexact(report)}\n")
     return _judged(report, request)
+
+
+def _check(report: Report, request: Request) -> None:
+    """Raises ``BadSpec`` for a part of the page that this network cannot have."""
+    check_profile(report.memory, request.policy)
+    if request.with_map:
+        from weighbridge.report.arena_map import check_map
+
+        check_map(report.memory)
 
 
 def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
@@ -91,6 +102,7 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
         "activation_bits": request.activation_bits,
         "precision": request.precision,
         "as_written": request.as_written,
+        "scratch": request.scratch,
         "convention": request.conventions,
         "batches": _batches(request.batches),
         "fps": request.fps,
@@ -134,11 +146,17 @@ def _targets(request: Request) -> Iterator[tuple[str, str]]:
 def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Request) -> list[str]:
     """Write the report to every target; returns what could not be written, and why."""
     failures = []
+    shape: dict[str, Any] = {
+        "depth": request.depth,
+        "all_rows": request.all_rows,
+        "policy": request.policy,
+        "with_map": request.with_map,
+    }
     for kind, place in targets:
         if kind == "screen":
-            show(report, depth=request.depth, all_rows=request.all_rows, policy=request.policy)
+            show(report, **shape)
             continue
-        text = formatted(report, kind, depth=request.depth, all_rows=request.all_rows, policy=request.policy)
+        text = formatted(report, kind, **shape)
         try:
             write(text, None if place == STDOUT else Path(place))
         except OSError as error:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from weighbridge.report.grid import Grid
-from weighbridge.report.page import Page, Peaks, Quantity, Row, Verdict
+from weighbridge.report.page import ArenaMap, Headline, Page, Peaks, Quantity, Row, Verdict
 
 __all__ = ["render"]
 
 _NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;padding:1px 8px"
 _TEXT = "text-align:left;white-space:nowrap;padding:1px 8px"
 _SENTENCE = "text-align:left;padding:1px 8px;opacity:.75"
+_MAP = 100
 _COLOURS = {"fits": "#2e8540", "does not fit": "#c92a2a"}
 
 
@@ -25,11 +26,7 @@ def _parts(page: Page) -> Iterator[str]:
     yield '<div style="font-family:system-ui,sans-serif;font-size:13px;max-width:60em">'
     yield f"<p><b>{escape(page.title)}</b> <span style='opacity:.75'>{escape(page.subtitle)}</span></p>"
     yield from (f"<p>{escape(brief.sentence)}</p>" for brief in page.briefs)
-    yield "<table style='border-collapse:collapse'>"
-    for item in page.headlines:
-        yield f"<tr><th style='{_TEXT}'>{escape(item.label)}</th><td style='{_NUMBER}'>{escape(item.value.full)}</td>"
-        yield f"<td style='{_NUMBER}'>{escape(item.value.short)}</td><td style='{_SENTENCE}'>{escape(item.convention)}</td></tr>"
-    yield "</table>"
+    yield from _figures(page.headlines)
     yield from _peaks(page.peaks)
     yield "<table style='border-collapse:collapse;margin-top:1em'><tr>"
     yield from (
@@ -42,6 +39,8 @@ def _parts(page: Page) -> Iterator[str]:
     yield "</table>"
     if page.rows_note:
         yield f"<p style='opacity:.75'>{escape(page.rows_note)}</p>"
+    if page.arena is not None:
+        yield from _arena(page.arena)
     for grid in (page.devices, page.energy):
         if grid is not None:
             yield from _grid(grid)
@@ -53,6 +52,24 @@ def _parts(page: Page) -> Iterator[str]:
     )
     yield from (f"<p>{escape(note)}</p>" for note in page.notes)
     yield "</div>"
+
+
+def _figures(figures: Iterable[Headline]) -> Iterator[str]:
+    yield "<table style='border-collapse:collapse'>"
+    for item in figures:
+        yield f"<tr><th style='{_TEXT}'>{escape(item.label)}</th><td style='{_NUMBER}'>{escape(item.value.full)}</td>"
+        yield f"<td style='{_NUMBER}'>{escape(item.value.short)}</td><td style='{_SENTENCE}'>{escape(item.convention)}</td></tr>"
+    yield "</table>"
+
+
+def _arena(drawn: ArenaMap) -> Iterator[str]:
+    from weighbridge.report.map_lines import map_lines
+
+    lines = ("".join(span.text for span in line).rstrip() for line in map_lines(drawn, _MAP, unicode=True))
+    yield f"<pre style='line-height:1.1'>{escape(chr(10).join(lines))}</pre>"
+    yield from _figures(drawn.figures)
+    if drawn.alive is not None:
+        yield from _grid(drawn.alive)
 
 
 def _peaks(peaks: Peaks) -> Iterator[str]:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from weighbridge.report.grid import Grid
-from weighbridge.report.page import Page, Row, Verdict
+from weighbridge.report.page import ArenaMap, Headline, Page, Row, Verdict
 
 __all__ = ["render"]
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$!]")
 _BAR = 10
+_MAP = 100
 
 
 def render(page: Page) -> str:
@@ -23,8 +24,7 @@ def _blocks(page: Page) -> Iterator[str]:
     yield f"# {_text(page.title)}\n"
     yield f"{_text(page.subtitle)}\n"
     yield from (f"**{_text(brief.sentence)}**\n" for brief in page.briefs)
-    figures = [(item.label, item.value.full, item.value.short, item.convention) for item in page.headlines]
-    yield from _table(("", "figure", "short", "convention"), "lrrl", figures)
+    yield from _figures(page.headlines)
     yield "\n## Peak memory\n"
     yield from _table(("policy", "bytes", "binary", "values", "set at"), "lrrrl", page.peaks.rows)
     yield from (f"\n{_text(sentence)}" for sentence in page.peaks.left_out)
@@ -34,6 +34,8 @@ def _blocks(page: Page) -> Iterator[str]:
     yield from _table(_columns(page), "lllrrrrr", [_cells(row) for row in (*page.rows, page.total)])
     if page.rows_note:
         yield f"\n{_text(page.rows_note)}"
+    if page.arena is not None:
+        yield from _arena(page.arena)
     if page.devices is not None:
         yield "\n## Devices\n"
         yield from _grid(page.devices)
@@ -50,6 +52,24 @@ def _blocks(page: Page) -> Iterator[str]:
         yield "\n## Notes\n"
         yield from (f"- {_text(note)}" for note in page.notes)
     yield f"\n{_text(page.tool)}"
+
+
+def _figures(figures: Sequence[Headline]) -> Iterator[str]:
+    rows = [(item.label, item.value.full, item.value.short, item.convention) for item in figures]
+    yield from _table(("", "figure", "short", "convention"), "lrrl", rows)
+
+
+def _arena(drawn: ArenaMap) -> Iterator[str]:
+    """The map as it is drawn in a terminal; names stand below it, where they are escaped."""
+    from weighbridge.report.map_lines import map_lines
+
+    yield "\n## Memory map\n\n```text"
+    yield from ("".join(span.text for span in line).rstrip() for line in map_lines(drawn, _MAP, unicode=True))
+    yield "```\n"
+    yield from _figures(drawn.figures)
+    if drawn.alive is not None:
+        yield ""
+        yield from _grid(drawn.alive)
 
 
 def _columns(page: Page) -> tuple[str, ...]:

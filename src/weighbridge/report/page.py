@@ -8,11 +8,14 @@ from typing import NamedTuple
 from weighbridge.report.grid import Grid
 
 __all__ = [
+    "SCRATCH_MARK",
+    "ArenaMap",
     "Fault",
     "Headline",
     "Page",
     "Peak",
     "Peaks",
+    "Piece",
     "Profile",
     "Quantity",
     "RegionLine",
@@ -21,6 +24,10 @@ __all__ = [
     "Verdict",
     "percent",
 ]
+
+
+SCRATCH_MARK = "#"
+"""What scratch is drawn with; a buffer is drawn with a letter, a capital where it is alive at the peak."""
 
 
 class Quantity(NamedTuple):
@@ -94,6 +101,31 @@ class Profile(NamedTuple):
     summary: str
 
 
+class Piece(NamedTuple):
+    """A buffer on a map: its mark, its bytes from ``begin`` to before ``end``, its steps from ``first`` to ``last``."""
+
+    mark: str
+    begin: int
+    end: int
+    first: int
+    last: int
+
+
+class ArenaMap(NamedTuple):
+    """An arena of ``bytes`` over ``steps``, of which one is the ``peak``; what its marks mean, its figures, and what is alive
+    at the peak.
+    """
+
+    title: str
+    bytes: int
+    steps: int
+    peak: int | None
+    pieces: tuple[Piece, ...]
+    key: str
+    figures: tuple[Headline, ...]
+    alive: Grid | None
+
+
 class RegionLine(NamedTuple):
     """A memory of a device: a sentence, and the fraction of it that is needed (above 1: too small; None: unknown)."""
 
@@ -152,7 +184,7 @@ class Page(NamedTuple):
     """What a report shows.  ``rows_note`` says what the tree leaves out, "" if nothing; ``parameters_title``
     which parameters its column counts, ``policy`` which memory policy ``alive`` and ``profile`` follow.  ``briefs`` are the
     verdicts in a line each, or all of them in one where there are many; ``devices`` has them side by side, and ``verdicts``
-    one by one as far as there is room.
+    one by one as far as there is room.  ``arena`` is there where the map was asked for.
     """
 
     title: str
@@ -172,3 +204,4 @@ class Page(NamedTuple):
     uncounted: tuple[Fault, ...]
     notes: tuple[str, ...]
     tool: str
+    arena: ArenaMap | None = None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from weighbridge.report.columns import tree_lines
 from weighbridge.report.grid import grid_lines
-from weighbridge.report.page import Headline, Page, Profile, RegionLine, Verdict
+from weighbridge.report.page import ArenaMap, Headline, Page, Profile, RegionLine, Verdict
 from weighbridge.report.peak_lines import peak_lines
 from weighbridge.report.spans import Line, Style, bar, cells, clip, in_ascii, level, pad, wrap
 
@@ -61,6 +61,9 @@ def _lines(page: Page, look: Look) -> Iterator[Line]:
     if page.profile:
         yield Line()
         yield from _profile(page.profile, look)
+    if page.arena:
+        yield Line()
+        yield from _arena(page.arena, look)
     for grid in (page.devices, page.energy):
         if grid is not None:
             yield Line()
@@ -80,6 +83,15 @@ def _profile(profile: Profile, look: Look) -> Iterator[Line]:
         yield Line.of((caption, Style.STRONG))
         yield Line.of((f"  {levels}", Style.MEMORY))
     yield from wrap(f"peak {profile.summary}", look.measure, Style.PLAIN, indent=2)
+
+
+def _arena(drawn: ArenaMap, look: Look) -> Iterator[Line]:
+    from weighbridge.report.map_lines import map_lines
+
+    yield from map_lines(drawn, look.measure, look.unicode)
+    yield from headline_lines(drawn.figures, look)
+    if drawn.alive is not None:
+        yield from grid_lines(drawn.alive, look.measure)
 
 
 def _doubts(page: Page, look: Look) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from weighbridge.counts import Uncounted
 from weighbridge.errors import printable
 from weighbridge.report.costs import bill, devices
 from weighbridge.report.headlines import headlines, lower_bound
-from weighbridge.report.page import Fault, Page, Profile, Quantity, Row, Table
+from weighbridge.report.page import ArenaMap, Fault, Page, Profile, Quantity, Row, Table
 from weighbridge.report.peaks import LIVE, peaks
 from weighbridge.report.record import OnDevice, Report, told_apart
 from weighbridge.report.tree import Sums, Visible, visible_entries
@@ -25,10 +25,12 @@ _NOTES = 20
 _NOTHING = Quantity("", "")
 
 
-def page(report: Report, *, depth: int | None = None, all_rows: bool = False, policy: str = LIVE) -> Page:
+def page(
+    report: Report, *, depth: int | None = None, all_rows: bool = False, policy: str = LIVE, with_map: bool = False
+) -> Page:
     """The page of ``report``: at most 40 rows of the module tree, opened ``depth`` levels deep, or all of them.
 
-    ``policy`` is the memory policy whose running profile stands beside the nodes.
+    ``policy`` is the memory policy whose running profile stands beside the nodes.  ``with_map`` draws the plan of the arena.
     """
     report = _with_devices_told_apart(report)
     profile = report.memory.profile.get(policy, ())
@@ -55,7 +57,14 @@ def page(report: Report, *, depth: int | None = None, all_rows: bool = False, po
         uncounted=_faults(report.facts.uncounted),
         notes=_notes((report.network.capture, *report.notes) if report.network.capture else report.notes),
         tool=printable(report.tool),
+        arena=_map(report) if with_map else None,
     )
+
+
+def _map(report: Report) -> ArenaMap | None:
+    from weighbridge.report.arena_map import arena_map
+
+    return arena_map(report.memory)
 
 
 def _with_devices_told_apart(report: Report) -> Report:
