@@ -23,6 +23,7 @@ FREE = {
     *("complex", "real_part", "imaginary_part", "complex_to_real", "real_to_complex"),
     *("unpack", "remove_padding", "restore_padding", "slice_gradient", "broadcast_axes", "yield"),
     *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu", "pack_sequences", "unpack_sequences"),
+    *("keyed_embedding", "text_runs", "frames", "frame_stack", "delay"),
     *("embedding", "gather", "gather_elements", "gather_nd", "tensor_scatter", "one_hot", "compress", "max_unpool"),
     *("shape", "size", "rank", "broadcast_shape", "constant_of_shape", "eye_like"),
     *("space_to_batch", "batch_to_space", "dilate", "sparse_to_dense", "slice_update", "set_diagonal"),

@@ -106,6 +106,11 @@ def test_softmaxes(name, theirs, function, shape, data):
     np.testing.assert_allclose(values, run(theirs, [x], axis=axis)[0], rtol=1e-5, atol=1e-6)
 
 
+def test_a_factor_other_than_one_multiplies_every_value():
+    _, work = by_rows(lambda t, row: soft(t, [t.mul(x, 0.5) for x in row]), numbers((2, 3)), [-1])
+    assert work_of("softmax", call("softmax", {"beta": 0.5}, x=(2, 3))) == work
+
+
 @given(st.lists(SIZES, min_size=2, max_size=4).map(tuple), st.data())
 def test_a_softmax_that_flattens_has_longer_rows(shape, data):
     axis = data.draw(st.integers(0, len(shape)))

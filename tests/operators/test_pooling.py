@@ -35,6 +35,7 @@ def pools(draw, paddings=("valid", "same_upper", "same_lower", "numbers", "pairs
         "layout": draw(st.sampled_from(["channels_first", "channels_last"])),
         "unbatched": rank > 1 and draw(st.booleans()),
         "p": draw(st.sampled_from([1, 2, 3])),
+        "mean": draw(st.booleans()),
     }
     kind = draw(st.sampled_from(paddings))
     pool["padding"] = {"numbers": axes(0, 1), "pairs": axes(0, 2) + axes(0, 2)}.get(kind, kind)
@@ -76,7 +77,7 @@ def walked(p):
     return lines
 
 
-def pool_window(operator, values, p, tally):
+def pool_window(operator, values, p, tally, mean=False):
     if operator.endswith("max_pool"):
         largest = values[0]
         for value in values[1:]:
@@ -92,14 +93,16 @@ def pool_window(operator, values, p, tally):
     total = values[0]
     for value in values[1:]:
         total = tally.add(total, value)
+    if operator.endswith("average_pool") or mean:
+        total = tally.div(total, len(values))
     if operator.endswith("average_pool"):
-        return tally.div(total, len(values))
+        return total
     return total if p == 1 else tally.special(pow, total, 1 / p)
 
 
 def attributes_of(p):
     names = ["kernel", "stride", "padding", "dilation", "ceil_mode", "layout"]
-    return {name: p[name] for name in names + (["p"] if p["operator"] == "lp_pool" else [])}
+    return {name: p[name] for name in names + (["p", "mean"] if p["operator"] == "lp_pool" else [])}
 
 
 @settings(deadline=None, max_examples=100)
@@ -109,7 +112,8 @@ def test_a_pool_counts_what_its_execution_does(p):
     assume(all(lines))
     tally = Tally()
     for _ in everywhere((p["batch"], p["channels"], *map(len, lines))):
-        pool_window(p["operator"], [float(i % 3) for i, _ in enumerate(everywhere(p["kernel"]))], p["p"], tally)
+        values = [float(i % 3) for i, _ in enumerate(everywhere(p["kernel"]))]
+        pool_window(p["operator"], values, p["p"], tally, p["mean"] and p["operator"] == "lp_pool")
     found = call(p["operator"], attributes_of(p), x=arrange(p, p["sizes"]))
     assert shape_of(found) == arrange(p, [len(line) for line in lines])
     assert work_of(p["operator"], found) == tally.work

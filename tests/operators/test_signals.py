@@ -179,3 +179,28 @@ def test_linear_attention_of_parts_that_do_not_fit(attributes, changed, says):
             {"heads": 2, "kv_heads": 2, **attributes},
             **{name: shape for name, shape in shapes.items() if shape is not None},
         )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_projection_sums_the_hashes_of_all_rows(weighted, apart):
+    t, numbers = Tally(), []
+    for number in range(2):
+        bits = []
+        for bit in range(3):
+            score = 0.0
+            for row in range(5):
+                value = hash((number, bit, row)) / 7
+                score = t.add(score, t.mul(value, 0.5) if weighted else value)
+            bits.append(t.select(score > 0, 1, 0))
+        numbers += bits if apart else [int("".join(map(str, bits)), 2)]
+    operands = {"x": typed((5, 4), "int32"), "hashes": (2, 3), **({"weights": (5,)} if weighted else {})}
+    found = call("hash_projection", {"apart": apart}, **operands)
+    assert found.outputs == (typed((len(numbers),), "int32"),)
+    assert work_of("hash_projection", found) == t.work
+
+
+@pytest.mark.parametrize("operands", [{"x": (), "hashes": (2, 3)}, {"x": (5,), "hashes": (6,)}, {"weights": (4,)}])
+def test_projections_that_do_not_fit_are_an_error(operands):
+    with pytest.raises(GraphError):
+        call("hash_projection", {}, **{"x": (5,), "hashes": (2, 3), **operands})

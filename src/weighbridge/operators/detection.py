@@ -30,8 +30,10 @@ def _detections(call: Call) -> tuple[TensorType, ...]:
         raise GraphError(f"boxes of shape {boxes} and scores of shape {scores}")
     if anchors != (boxes[1], _CORNERS) or not 0 <= call.integer("classes") <= scores[2]:
         raise GraphError(f"anchors of shape {anchors} and {call['classes']} classes for scores of shape {scores}")
-    (count,), dtype = sizes_of(call, "count"), DTYPES["float32"]
-    shapes = (1, count, _CORNERS), (1, count), (1, count), (1,)
+    count, dtype = sizes_of(call, "count"), DTYPES["float32"]
+    if len(count) != 1:
+        raise GraphError(f"count is one number, not {count}")
+    shapes = (1, *count, _CORNERS), (1, *count), (1, *count), (1,)
     return tuple(TensorType(shape, dtype) for shape in shapes)
 
 

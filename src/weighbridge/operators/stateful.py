@@ -13,8 +13,8 @@ steps in its state (batch, filters x memory), filters that by w_time (filters, m
 
 Work follows the equations: a gate 1 add to join two products and 1 for a bias, 1 mul and 1 add for a peephole, and of a layer
 normalisation what ours counts.  ``quantisation`` is that of contractions, applied to every product: ``in_tensors`` 1 mul and 2
-compare a result, 1 add a value that goes in, and 1 mul, 1 add, 2 compare a value that comes out; ``dynamic`` 1 mul a result, and
-a dynamic quantisation of x and of the state of every step.
+compare a result, 1 add a value that goes in, and 1 mul, 1 add, 2 compare a value that comes out of a step or goes into its
+projection; ``dynamic`` 1 mul a result, and a dynamic quantisation of x, and in every step of the state and of what is projected.
 """
 
 from __future__ import annotations
@@ -187,14 +187,18 @@ def _quantising(call: Call, one: _Direction) -> Work:
     if where == "by_operands":
         return Work()
     results = one.rows * sum(m for _, m, _ in one.products)
-    inputs = one.rows * (one.features + one.aux)
+    between = one.hidden if one.projected else 0
     if where == "in_tensors":
-        made = one.rows * one.state
-        work = Work(add=inputs + made, mul=results, compare=2 * results)
+        made = one.rows * (one.state + between)
+        work = Work(add=one.rows * (one.features + one.aux) + made, mul=results, compare=2 * results)
         return work.plus(Work(add=made, mul=made, compare=2 * made))
+    work = Work(mul=results)
+    for features in filter(None, (one.features, one.aux)):
+        work = work.plus(dynamic_quantisation(one.rows * features))
     steps = one.rows // one.batch if one.batch else 0
-    states = dynamic_quantisation(one.batch * one.state).times(steps)
-    return dynamic_quantisation(inputs).plus(states).plus(Work(mul=results))
+    for length in filter(None, (one.state, between)):
+        work = work.plus(dynamic_quantisation(one.batch * length).times(steps))
+    return work
 
 
 def _function(call: Call) -> Work:
