@@ -55,3 +55,27 @@ def test_the_option_of_the_command_is_the_argument(capsys: pytest.CaptureFixture
     assert found == weighbridge.weigh("resnet18", convention="fvcore").facts.conventions
     assert main(["weigh", "resnet18", "--convention", "thop"]) == 2
     assert "the conventions are fvcore" in capsys.readouterr().err
+
+
+def test_a_vendor_s_figures_have_a_line_for_the_weights_and_none_for_activations() -> None:
+    asked = weighbridge.weigh("mobilenet_v2", precision="int8", convention=["st", "vela"])
+    shown = " ".join(str(asked).split())
+    assert "MACC, st" in shown
+    assert "weights, st" in shown
+    assert "MACs, vela" in shown
+    assert "weights, vela" not in shown
+    assert "activations, st" not in shown
+    read = Report.from_json(asked.to_json())
+    assert read.facts.conventions == asked.facts.conventions
+    assert read.facts.conventions["st"].activations is None
+    assert read.facts.conventions["vela"].weight_bytes is None
+
+
+def test_a_compiler_s_figures_are_of_the_graph_as_it_runs_whatever_else_is_shown() -> None:
+    """Batch normalisation is folded before either counts, also where the page shows the graph as written."""
+    written, deployed = (
+        weighbridge.weigh("resnet18", convention="st", as_written=as_written).facts.conventions["st"]
+        for as_written in (True, False)
+    )
+    assert written == deployed
+    assert deployed.exact

@@ -309,3 +309,52 @@ def test_vela_prints_the_same(shared: Path) -> None:
     for row in rows:
         sparse = SPARSE.get(row["file"], 0) if "U85" in row["accelerator"] else 0
         assert figures[row["file"]].macs - sparse == int(row["macs_as_vela_counts"]), row
+
+
+def test_a_function_without_a_rule_leaves_its_layer_counted() -> None:
+    found = _conv_then("tanh", {}, "int8")
+    assert found.macs == 64 * 16 * 27 + 16
+    assert [(one.operator, one.reason) for one in found.uncounted] == [("tanh", "no report has a tanh of such values")]
+
+
+BLOCKS = ((6, 8, 2, 2), (6, 16, 3, 2), (6, 24, 4, 2), (6, 32, 3, 1), (6, 56, 3, 2), (6, 112, 1, 1))
+"""Expansion, channels, repeats and first stride of MobileNetV2's inverted residuals at a width of 0.35."""
+
+
+def test_a_published_report_of_a_whole_network() -> None:
+    """ST Edge AI Core 2.1 on mobilenet_v2_0.35_128_fft_int8.tflite, which takes uint8 and gives one probability in float32.
+
+    The report (nammannam/GR1_MobileNetV2_Person_Validation_STM32F429ZI on GitHub) has 19,094,660 MACC, 411,492 B of weights and
+    390,369 parameters.
+    """
+    builder = Builder("mobilenet_v2")
+    builder.input("image", (1, 128, 128, 3), DTYPES["uint8"])
+    (x,) = builder.add("quantize", [("x", "image")], {"dtype": "int8"})
+    x = _mobile(builder, _mobile(builder, _mobile(builder, x, 16, 2, 3), 16, 1, 3, depthwise=True), 8, clipped=False)
+    for expansion, channels, repeats, stride in BLOCKS:
+        for repeat in range(repeats):
+            wide = (builder.tensors[x].shape or ())[3] * expansion
+            y = _mobile(builder, _mobile(builder, x, wide), wide, 1 if repeat else stride, 3, depthwise=True)
+            y = _mobile(builder, y, channels, clipped=False)
+            x = builder.add("add", [("a", x), ("b", y)])[0] if repeat else y
+    (x,) = builder.add("reduce_mean", [("x", _mobile(builder, x, 1280))], {"axes": (1, 2), "keep_dims": False})
+    builder.stored("dense", (1, 1280), INT8)
+    builder.stored("dense.bias", (1,), DTYPES["int32"])
+    (x,) = builder.add("linear", [("x", x), ("w", "dense"), ("b", "dense.bias")], QUANTISED)
+    (x,) = builder.add("sigmoid", [("x", x)])
+    found = by_convention(builder.graph(builder.add("dequantize", [("x", x)], {"dtype": "float32"})), ST)
+    assert (found.macs, found.weight_bytes, found.parameters) == (19_094_660, 411_492, 390_369)
+    assert (found.exact, found.uncounted) == (True, ())
+
+
+def _mobile(
+    builder: Builder, x: str, c_o: int, stride: int = 1, taps: int = 1, *, depthwise: bool = False, clipped: bool = True
+) -> str:
+    """A convolution with a bias, of c_o channels, and a ReLU6 behind it if it is ``clipped``."""
+    c_i, name = (builder.tensors[x].shape or ())[3], builder.unused("w")
+    builder.stored(name, (1, taps, taps, c_o) if depthwise else (c_o, taps, taps, c_i), INT8)
+    builder.stored(f"{name}.bias", (c_o,), DTYPES["int32"])
+    attributes = {**(DEPTHWISE_ATTRIBUTES if depthwise else CONV_ATTRIBUTES), "stride": stride}
+    attributes["groups"] = c_o if depthwise else 1
+    (made,) = builder.add("conv", [("x", x), ("w", name), ("b", f"{name}.bias")], attributes)
+    return builder.add("clip", [("x", made)], {"low": 0.0, "high": 6.0})[0] if clipped else made

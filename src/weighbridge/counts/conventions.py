@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from weighbridge.counts.convention import Around, Convention, Use
+from weighbridge.counts.convention import Around, Convention, Rule, Use
 from weighbridge.counts.convention_fvcore import FVCORE
 from weighbridge.counts.convention_st import ST
 from weighbridge.counts.convention_vela import VELA
@@ -58,9 +58,15 @@ def by_convention(graph: Graph, convention: Convention, operators: Mapping[str, 
             continue
         found = _counted(node, around, convention, operators, uses)
         if isinstance(found, str):
-            uncounted.append(Uncounted(node.name, node.origin or node.operator, found))
-        else:
-            macs, activations = macs + found[0], None if activations is None else activations + found[1]
+            uncounted.append(_named(node, found))
+            continue
+        macs, activations = macs + found[0], None if activations is None else activations + found[1]
+        for function in node.fused if convention.fused is not None else ():
+            of_function = _of_fused(function, node, graph, convention.fused, operators)
+            if isinstance(of_function, str):
+                uncounted.append(_named(function, of_function))
+            else:
+                macs += of_function
     learned = [tensor for tensor in graph.stored() if tensor.role is Role.PARAMETER]
     return ConventionFacts(
         macs=macs,
@@ -85,22 +91,25 @@ def _counted(
     of_macs, of_activations = convention.macs.get(op.name), (convention.activations or {}).get(op.name)
     if of_macs is None and of_activations is None and not convention.is_free(op):
         return f"the convention has no rule for {op.name}"
-    if of_macs is None and of_activations is None and not node.fused:
+    if of_macs is None and of_activations is None:
         return 0, 0
     try:
         use = around.use(op, node, call_of(node, around.graph))
         macs, activations = (0 if rule is None else rule(use) for rule in (of_macs, of_activations))
-        macs += _of_fused(node, use, convention, operators)
     except GraphError as error:
         return error.what
     uses.append(use)
     return macs, activations
 
 
-def _of_fused(node: Node, use: Use, convention: Convention, operators: Mapping[str, Op]) -> int:
-    """What the functions that are merged into a node count."""
-    if convention.fused is None:
-        return 0
-    result = use.call.outputs
-    functions = [(operators[function.operator], function) for function in node.fused]
-    return sum(convention.fused(Use(op, Call({"x": result}, one.attributes, result))) for op, one in functions)
+def _of_fused(function: Node, into: Node, graph: Graph, rule: Rule, operators: Mapping[str, Op]) -> int | str:
+    """What a function counts that is merged into the node ``into``, or why nobody knows."""
+    try:
+        result = call_of(into, graph).outputs
+        return rule(Use(operators[function.operator], Call({"x": result}, function.attributes, result)))
+    except GraphError as error:
+        return error.what
+
+
+def _named(node: Node, reason: str) -> Uncounted:
+    return Uncounted(node.name, node.origin or node.operator, reason)
