@@ -357,3 +357,14 @@ def test_the_largest_symbols_are_still_counted() -> None:
     found = layer(Conv(**largest))
     assert found.weights == 10**9 * 10**9 * 10**16
     assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_layer_lies_where_it_has_room() -> None:
+    """6,422,528 B of activations are too large for the SRAM of the chip: 40.14 ms through PSRAM at 160 MB/s."""
+    board = find("esp32-s3-psram")
+    (time,) = layer(Conv(c_i=64, c_o=64, k=3, h_i=224, padding=1, weight_bits=8, activation_bits=8), [board]).on
+    assert time.memory_s == 6_422_528 / 160_000_000
+    assert "the activations are placed in PSRAM: SRAM is 6,094,848 B too small for them" in time.notes
+    (inside,) = layer(Linear(c_i=4096, c_o=1000, weight_bits=8, activation_bits=8), [board]).on
+    assert inside.memory_s == 4_096_000 / 40_000_000
+    assert not any("placed" in note for note in inside.notes)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from weighbridge.counts import count
 from weighbridge.devices.device import ACTIVATIONS, PRECISIONS, WEIGHTS, Device, Figure, Memory, Peak
 from weighbridge.errors import BadSpec
-from weighbridge.estimates import Demand, demand, latency, node_times
+from weighbridge.estimates import Demand, demand, latency, moved_on, node_times, placed
 from weighbridge.estimates.roofline import ratio
 from weighbridge.graph import Graph, Role, Shape, Tensor
 from weighbridge.memory import plan
@@ -232,7 +232,8 @@ def _any_precision(device: Device) -> str | None:
 
 def _time(needs: Demand, device: Device) -> LayerTime:
     rated = needs.precision or _any_precision(device)
-    time, floor = node_times(needs, device, rated)[0], latency(needs, device, rated)
+    lying = placed(needs, device)
+    time, floor = node_times(needs, lying, rated)[0], latency(needs, lying, rated)
     return LayerTime(
         device=device.name,
         hardware=device.title,
@@ -245,5 +246,5 @@ def _time(needs: Demand, device: Device) -> LayerTime:
         bound=time.bound,
         ridge_ops_per_byte=floor.ridge_ops_per_byte,
         verified=floor.verified,
-        notes=floor.notes,
+        notes=(*floor.notes, *moved_on(needs, device, lying)),
     )

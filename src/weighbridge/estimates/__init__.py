@@ -12,7 +12,7 @@ from weighbridge.estimates.fit import Fit, Region, fit
 from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.layerwise import Layerwise, NodeTime, layerwise, node_times
 from weighbridge.estimates.needs import Need
-from weighbridge.estimates.place import placed
+from weighbridge.estimates.place import moved_on, placed
 from weighbridge.estimates.precision import precision_named
 from weighbridge.estimates.throughput import BatchPoint, Throughput, batch_point, throughput
 
@@ -49,6 +49,7 @@ __all__ = [
     "frames_missed",
     "latency",
     "layerwise",
+    "moved_on",
     "node_times",
     "placed",
     "precision_named",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from weighbridge.devices.device import ACTIVATIONS, CODE, PERSISTENT, WEIGHTS, Device, Memory
+from weighbridge.devices.device import ACTIVATIONS, CODE, WEIGHTS, Device, Memory
 from weighbridge.estimates.demand import LIVE, Demand
 from weighbridge.estimates.needs import DOES_NOT_FIT, FITS, UNKNOWN, Need, Room, needs, room
-from weighbridge.estimates.place import lying_in, placed
+from weighbridge.estimates.place import lying_in, moved_on, placed
 from weighbridge.estimates.roofline import quotient
 
 __all__ = ["DOES_NOT_FIT", "FITS", "UNKNOWN", "Fit", "Region", "fit"]
@@ -73,7 +73,7 @@ def fit(demand: Demand, device: Device) -> Fit:
     )
     missing = [what for what in (WEIGHTS, ACTIVATIONS) if lying.memory_for(what) is None]
     notes = [f"no memory is known to hold {what}" for what in missing]
-    notes += _moved_on(device, lying, wanted)
+    notes += moved_on(demand, device, lying)
     notes += _doubts(lying)
     notes += (note for region in regions for note in _on_contents(region))
     if code is not None and not any(region.uncounted for region in regions):
@@ -123,21 +123,6 @@ def _shown_need(found: Room, contents: Sequence[Need]) -> int | None:
 def _ratio(needed: int | None, available: int) -> float | None:
     """None also where a ratio is beyond what a float can hold."""
     return None if needed is None or not available else quotient(needed, available)
-
-
-def _moved_on(device: Device, lying: Device, wanted: Sequence[Need]) -> Iterator[str]:
-    """A sentence for everything that does not lie in its preferred memory."""
-    for need in wanted:
-        first, used = device.memory_for(need.content), lying.memory_for(need.content)
-        if first is None or used is None or first.name == used.name:
-            continue
-        alone = room((need,), first.block_bytes)
-        why = f"is {alone.short_bytes:,} B too small for them" if alone.short_bytes else "has no certain room for them"
-        yield f"the {_named(need)} are placed in {used.name}: {first.name} {why}"
-
-
-def _named(need: Need) -> str:
-    return "runtime's own data" if need.content == PERSISTENT else need.content
 
 
 def _doubts(lying: Device) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Final
@@ -11,7 +11,7 @@ from weighbridge.devices.device import ACTIVATIONS, PERSISTENT, Device, Memory
 from weighbridge.estimates.demand import Demand
 from weighbridge.estimates.needs import DOES_NOT_FIT, FITS, UNKNOWN, Need, needs, room
 
-__all__ = ["lying_in", "placed"]
+__all__ = ["lying_in", "moved_on", "placed"]
 
 _ORDER: Final = (FITS, UNKNOWN, DOES_NOT_FIT)
 
@@ -44,6 +44,18 @@ def lying_in(memory: Memory, wanted: Sequence[Need]) -> tuple[Need, ...]:
     """Those of ``wanted`` that lie in a memory of a placed device, in the order in which it names them."""
     by_content = {need.content: need for need in wanted}
     return tuple(by_content[content] for content in memory.holds if content in by_content)
+
+
+def moved_on(demand: Demand, device: Device, lying: Device) -> Iterator[str]:
+    """A sentence for everything that does not lie in its preferred memory; ``lying`` is the placed ``device``."""
+    for need in needs(demand, device):
+        first, used = device.memory_for(need.content), lying.memory_for(need.content)
+        if first is None or used is None or first.name == used.name:
+            continue
+        alone = room((need,), first.block_bytes)
+        why = f"is {alone.short_bytes:,} B too small for them" if alone.short_bytes else "has no certain room for them"
+        named = "runtime's own data" if need.content == PERSISTENT else need.content
+        yield f"the {named} are placed in {used.name}: {first.name} {why}"
 
 
 def _score(place: Mapping[str, Memory], wanted: Sequence[Need]) -> tuple[int, int]:
