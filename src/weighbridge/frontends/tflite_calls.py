@@ -2,23 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.dtypes import DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import Foreign, Rule, Step, translate
 from weighbridge.frontends.fresh_names import MAX_NAME
-from weighbridge.frontends.tflite_model import Operator
+from weighbridge.frontends.tflite_model import Operator, TfliteTensor
 from weighbridge.frontends.tflite_table import ACTIVATIONS, OWN_ACTIVATION
 from weighbridge.graph import Attribute, Shape, TensorType
+from weighbridge.operators.rules import reads_nothing
 
 if TYPE_CHECKING:
-    from weighbridge.frontends.tflite_capture import Frame
+    from weighbridge.builder import Builder
+    from weighbridge.frontends.tflite_capture import Capture, Frame
 
-__all__ = ["activated", "called", "every_operand", "in_words", "origin_of", "scope_of", "stated_types"]
+__all__ = [
+    "Asker",
+    "activated",
+    "agrees",
+    "called",
+    "every_operand",
+    "in_words",
+    "is_static",
+    "opaque_types",
+    "origin_of",
+    "scope_of",
+    "stated_type",
+    "stated_types",
+]
 
 _DAMAGED: Final = "the file is damaged: convert the model again"
+
+
+def stated_type(tensor: TfliteTensor) -> TensorType:
+    """The type that the file states of a tensor, with -1 for sizes that it leaves open.
+
+    Where the signature of the shape has -1, the size in the shape only fills the place.
+    """
+    shape = tensor.shape or ()
+    if tensor.signature is not None and len(tensor.signature) == len(shape):
+        shape = tuple(
+            -1 if may_change == -1 else size for size, may_change in zip(shape, tensor.signature, strict=True)
+        )
+    return TensorType(shape, tensor.dtype)
+
+
+def agrees(stated: Shape, ours: Shape) -> bool:
+    """Whether a shape is what the file says, but for what that leaves open."""
+    return len(stated) == len(ours) and all(a in (-1, b) for a, b in zip(stated, ours, strict=True))
+
+
+def opaque_types(capture: Capture, frame: Frame, operator: Operator) -> list[TensorType | DType]:
+    """The types of results that no rule knows: as stated, or their element types alone.
+
+    A file that lets the number of its inputs change leaves the first size of every tensor open.  Where that is all, and one of
+    the operands has it open, too, and is weighed at what is stored, so are the results.
+    """
+    types = []
+    for number in operator.outputs:
+        tensor = frame.graph.tensors[number]
+        kind, shape = stated_type(tensor), tensor.shape or ()
+        is_known = -1 not in kind.shape or (-1 not in (*kind.shape[1:], *shape) and _follows(frame, operator, shape[0]))
+        types.append(TensorType(shape, kind.dtype) if capture.trusts_shapes and is_known else kind.dtype)
+    return types
+
+
+def _follows(frame: Frame, operator: Operator, size: int) -> bool:
+    """Whether an operand has a first size that may change, and has this one."""
+    for number in operator.inputs:
+        if number >= 0 and stated_type(frame.graph.tensors[number]).shape[:1] == (-1,):
+            kind = frame.builder.type_of(frame.ids.get(number, ""))
+            if kind is not None and kind.shape[:1] == (size,):
+                return True
+    return False
+
+
+def is_static(
+    builder: Builder, operator: str, operands: Sequence[tuple[str, str]], made: Sequence[str], static: Set[str]
+) -> bool:
+    """Whether results depend on no input: on static operands alone, or on nothing but shapes that are known."""
+    op, names = builder.operators[operator], [tensor for _, tensor in operands]
+    if op.random:
+        return False
+    is_shape = op.traffic is reads_nothing and all(builder.type_of(one) is not None for one in (*names, *made))
+    return is_shape or all(one in static for one in names)
 
 
 def stated_types(call: Foreign, *, trusts: bool) -> list[TensorType | DType]:
@@ -65,3 +134,25 @@ def every_operand(call: Foreign) -> list[tuple[str, str]]:
 
 def in_words(shape: Shape) -> str:
     return "x".join(map(str, shape)) or "a scalar"
+
+
+class Asker:
+    """Answers a rule's questions about the tensors of a frame."""
+
+    __slots__ = ("capture", "frame")
+
+    def __init__(self, capture: Capture, frame: Frame) -> None:
+        self.capture = capture
+        self.frame = frame
+
+    def type_of(self, tensor: str) -> TensorType | None:
+        return self.frame.builder.type_of(tensor)
+
+    def dtype_name(self, tensor: str) -> str:
+        return self.frame.builder.tensors[tensor].dtype.name
+
+    def values_of(self, tensor: str) -> tuple[Any, ...] | None:
+        return self.capture.value_of(tensor)
+
+    def is_static(self, tensor: str) -> bool:
+        return tensor in self.capture.static

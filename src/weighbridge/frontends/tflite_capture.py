@@ -13,20 +13,25 @@ from typing import Any, Final
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel, GraphError
 from weighbridge.frontends import tflite_control
-from weighbridge.frontends.foreign import Foreign, Rule, Step
+from weighbridge.frontends.foreign import Foreign, Held, Rule, Step
 from weighbridge.frontends.fresh_names import MAX_NAME, Names
 from weighbridge.frontends.tflite_calls import (
+    Asker,
     activated,
+    agrees,
     called,
     every_operand,
     in_words,
+    is_static,
+    opaque_types,
     origin_of,
     scope_of,
+    stated_type,
     stated_types,
 )
 from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_table import RULES, custom_rule
-from weighbridge.frontends.tflite_values import values_of
+from weighbridge.frontends.tflite_values import Values
 from weighbridge.graph import UNKNOWN, Role, Shape, Tensor, TensorType
 
 __all__ = ["MAX_EXPANDED", "Capture", "Frame"]
@@ -80,12 +85,14 @@ class Capture:
         self.static: set[str] = set()
         self.quantised: set[str] = set()
         self.stored: dict[str, TfliteTensor] = {}
+        self.values = Values(model, self.quantised)
         self.handles: dict[str, str] = {}
         self.nodes: dict[tuple[int, int], str] = {}
         self.tensors: dict[tuple[int, int], str] = {}
         self.reached: set[int] = set()
         self._storages: dict[tuple[int, Shape, str], str] = {}
         self._states: dict[str, Tensor] = {}
+        self._holds: dict[tuple[int, int, str], str] = {}
         self.expanded = 0
 
     # Tensors
@@ -117,8 +124,7 @@ class Capture:
 
     def stated(self, frame: Frame, operator: Operator) -> list[TensorType]:
         """The types that the file states of the results of an operator, with -1 for sizes that it leaves open."""
-        tensors = [frame.graph.tensors[number] for number in operator.outputs]
-        return [TensorType(tensor.shape or (), tensor.dtype) for tensor in tensors]
+        return [stated_type(frame.graph.tensors[number]) for number in operator.outputs]
 
     def fresh(self, frame: Frame, tensor: TfliteTensor) -> str:
         """A new id for a tensor."""
@@ -146,6 +152,7 @@ class Capture:
         if stored is None:
             stored = self._storages[key] = self.fresh(frame, tensor)
             self.stored[stored] = tensor
+            self.values.store(stored, tensor)
             self._check_size(tensor, kind)
             self._store_scales(frame, tensor)
         if stored not in frame.builder.tensors:
@@ -180,9 +187,8 @@ class Capture:
         return state
 
     def value_of(self, tensor_id: str) -> tuple[Any, ...] | None:
-        """The values of a stored tensor; None where they are not known before inference."""
-        stored = self.stored.get(tensor_id)
-        return None if stored is None else values_of(self.model, stored)
+        """The values of a tensor; None where they are not known before inference."""
+        return self.values.operand(tensor_id)
 
     def expose(self, frame: Frame, builder: Builder, tensor_id: str) -> bool:
         """Make a tensor visible in the builder of a body; True where it runs, so that it is an input of the body."""
@@ -260,7 +266,7 @@ class Capture:
             self.outputs(frame, operator, name),
             attributes,
             operator.version,
-            _Asker(self, frame),
+            Asker(self, frame),
             self.stated(frame, operator),
         )
 
@@ -289,6 +295,11 @@ class Capture:
             else:
                 self._add(frame, operator, call, step, before)
         self._leftovers(frame, operator, call)
+        for stated, tensor in zip(call.stated, call.outputs, strict=True):
+            if frame.builder.tensors[tensor].dtype != stated.dtype:
+                frame.builder.retype(tensor, stated.dtype)
+        self.check(frame, operator, call.outputs)
+        self.values.make(call, frame.builder.tensors)
 
     def _add(self, frame: Frame, operator: Operator, call: Foreign, step: Step, before: str) -> None:
         builder = frame.builder
@@ -296,12 +307,13 @@ class Capture:
         # The node has the operator's name, the function that it applies to its result one of its own.
         is_main = before in step.outputs if before else is_last
         name = call.name if is_main else self.names.fresh(f"{call.name}.{step.operator}")
-        stated = stated_types(call, trusts=self.trusts_shapes) if is_last else ()
-        declared = step.declared or stated[: len(step.outputs)] or (None,) * len(step.outputs)
+        stated = dict(zip(call.outputs, stated_types(call, trusts=self.trusts_shapes), strict=True))
+        declared = step.declared or [stated.get(one) for one in step.outputs]
         outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
+        operands = [*step.operands, *((one.operand, self._held(frame, operator, one)) for one in step.held)]
         made = builder.add(
             step.operator,
-            step.operands,
+            operands,
             step.attributes,
             name=name,
             outputs=outputs,
@@ -309,18 +321,24 @@ class Capture:
             scope=scope_of(frame, call.name),
             origin=origin_of(operator),
         )
-        if (
-            self.static.issuperset(tensor for _, tensor in step.operands)
-            and not builder.operators[step.operator].random
-        ):
+        if is_static(builder, step.operator, operands, made, self.static):
             self.static.update(made)
-        if is_last:
-            self.check(frame, operator, made)
+
+    def _held(self, frame: Frame, operator: Operator, one: Held) -> str:
+        """What a call holds in its options, as a stored tensor; however often its subgraph is called, it is the same."""
+        key = frame.subgraph, operator.number, one.name
+        stored = self._holds.get(key)
+        if stored is None:
+            stored = self._holds[key] = self.names.fresh(f"{self.nodes[key[:2]]}.{one.name}")
+        if stored not in frame.builder.tensors:
+            frame.builder.stored(stored, one.kind.shape, one.kind.dtype, Role.CONSTANT)
+        self.static.add(stored)
+        return stored
 
     def _set_aside(self, frame: Frame, operator: Operator, call: Foreign, step: Step, before: str = "") -> None:
         """Add what nobody can count, with the types that its rule knows, or that the file states of its results."""
         is_whole = step.outputs is call.outputs or before in step.outputs
-        stated = stated_types(call, trusts=self.trusts_shapes) if is_whole else ()
+        stated = opaque_types(self, frame, operator) if is_whole else ()
         known = [*step.declared, *[None] * (len(step.outputs) - len(step.declared))]
         frame.builder.opaque(
             UNKNOWN,
@@ -340,7 +358,7 @@ class Capture:
                 frame.builder.opaque(
                     UNKNOWN,
                     every_operand(call),
-                    [stated_types(call, trusts=self.trusts_shapes)[index]],
+                    [opaque_types(self, frame, operator)[index]],
                     name=self.names.fresh(f"{call.name}.{index}"),
                     outputs=[tensor],
                     scope=scope_of(frame, call.name),
@@ -354,27 +372,5 @@ class Capture:
             return
         for stated, tensor_id in zip(self.stated(frame, operator), made, strict=False):
             ours = frame.builder.tensors[tensor_id].shape
-            if ours is not None and stated.shape != ours and -1 not in stated.shape:
+            if ours is not None and not agrees(stated.shape, ours):
                 self.contradictions.append(f"{tensor_id} is {in_words(ours)}, the file says {in_words(stated.shape)}")
-
-
-class _Asker:
-    """Answers a rule's questions about the tensors of a frame."""
-
-    __slots__ = ("capture", "frame")
-
-    def __init__(self, capture: Capture, frame: Frame) -> None:
-        self.capture = capture
-        self.frame = frame
-
-    def type_of(self, tensor: str) -> TensorType | None:
-        return self.frame.builder.type_of(tensor)
-
-    def dtype_name(self, tensor: str) -> str:
-        return self.frame.builder.tensors[tensor].dtype.name
-
-    def values_of(self, tensor: str) -> tuple[Any, ...] | None:
-        return self.capture.value_of(tensor)
-
-    def is_static(self, tensor: str) -> bool:
-        return tensor in self.capture.static
