@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +141,7 @@ def _report(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Demand]
     facts = facts._replace(conventions=_by_conventions(held, choices.conventions))
     on, bill = _estimates(deployed, facts, memory, choices, demand_at)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
-    notes = [*held.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules)]
+    notes = [*held.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules), *_unreserved(choices)]
     return Report(
         tool=f"weighbridge {__version__}",
         network=Network(
@@ -207,6 +207,18 @@ def _width_notes(rules: BitRules | None) -> tuple[str, ...]:
     return (f"{WIDTHS_ASKED_FOR}; biases and normalisation stay at their width{unless}",)
 
 
+def _unreserved(choices: Choices) -> Iterator[str]:
+    """Which devices do not have a region of which bytes are to be kept."""
+    if not choices.reserved:
+        return
+    from weighbridge.devices.reserve import lacks
+
+    for name in choices.reserved:
+        without = [device.name for device in choices.devices if lacks(device, name)]
+        if without:
+            yield f"nothing is reserved in {name} on {', '.join(without)}: there is no such region"
+
+
 def _estimates(
     deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, choices: Choices, demand_at: Callable[[int], Demand]
 ) -> tuple[tuple[OnDevice, ...], Bill | None]:
@@ -243,7 +255,6 @@ def _on_device(
     device: Device, needs: Demand, batch: int | None, at: Mapping[int, Demand], choices: Choices
 ) -> OnDevice:
     """The entry of ``device``; ``at`` has the needs at every batch size for the throughput."""
-    from weighbridge.devices.reserve import lacks
     from weighbridge.estimates import batch_point, estimate, throughput
     from weighbridge.report import OnDevice
 
@@ -253,7 +264,6 @@ def _on_device(
     for size, demanded in at.items():
         one = found if demanded is needs else estimate(demanded, device, precision, size)
         points.append(batch_point(size, one.latency, one.fit))
-    without = [name for name in choices.reserved if lacks(device, name)]
     return OnDevice(
         found.device,
         found.conditions,
@@ -263,5 +273,5 @@ def _on_device(
         throughput=throughput(points),
         energy=found.energy,
         deadline=found.deadline,
-        notes=(*found.notes, *(f"nothing is reserved in {name}: there is no such region here" for name in without)),
+        notes=found.notes,
     )
