@@ -61,7 +61,7 @@ def by_convention(graph: Graph, convention: Convention, operators: Mapping[str, 
             uncounted.append(_named(node, found))
             continue
         macs, activations = macs + found[0], None if activations is None else activations + found[1]
-        for function in node.fused if convention.fused is not None else ():
+        for function in node.fused:
             of_function = _of_fused(function, node, graph, convention.fused, operators)
             if isinstance(of_function, str):
                 uncounted.append(_named(function, of_function))
@@ -102,8 +102,10 @@ def _counted(
     return macs, activations
 
 
-def _of_fused(function: Node, into: Node, graph: Graph, rule: Rule, operators: Mapping[str, Op]) -> int | str:
+def _of_fused(function: Node, into: Node, graph: Graph, rule: Rule | None, operators: Mapping[str, Op]) -> int | str:
     """What a function counts that is merged into the node ``into``, or why nobody knows."""
+    if rule is None:
+        return 0
     try:
         result = call_of(into, graph).outputs
         return rule(Use(operators[function.operator], Call({"x": result}, function.attributes, result)))
