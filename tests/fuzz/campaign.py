@@ -1,6 +1,6 @@
 """Runs many damaged files through worker processes and adds up what came of them.
 
-By hand: ``python tests/fuzz/campaign.py --cases 200000 --first 1000000``.
+By hand: ``python tests/fuzz/campaign.py --cases 200000 --first 1000000``, and with ``--format tflite`` for TensorFlow Lite.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = ["Outcome", "run", "small_models"]
 CHUNK = 500
 CHUNK_SECONDS = 600
 MAX_FILE_BYTES = 12_000
+ENDINGS = {"onnx": (".onnx",), "tflite": (".tflite", ".bin")}
 _FAULTS = ("TRACEBACK", "TIMEOUT", "DEATH", "UNCLEAR")
 
 
@@ -55,9 +56,10 @@ class Outcome:
         return f"{share}: {named}; slowest {slow}; memory {self.peak_kib / 1000:.0f} MB"
 
 
-def small_models(folder: Path) -> list[Path]:
+def small_models(folder: Path, endings: Sequence[str] = (".onnx",)) -> list[Path]:
     """The models that are small enough to be weighed thousands of times, in an order that does not change."""
-    return [path for path in sorted(folder.rglob("*.onnx")) if path.stat().st_size <= MAX_FILE_BYTES]
+    found = sorted(path for path in folder.rglob("*") if path.suffix in endings)
+    return [path for path in found if path.stat().st_size <= MAX_FILE_BYTES]
 
 
 def run(files: Sequence[Path], cases: int, first: int = 0, workers: int | None = None) -> Outcome:
@@ -99,10 +101,11 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--workers", type=int)
-    folder = Path(__file__).resolve().parents[3] / "shared" / "data" / "onnx"
-    parser.add_argument("--folder", type=Path, default=folder)
+    parser.add_argument("--format", choices=ENDINGS, default="onnx")
+    parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
-    outcome = run(small_models(options.folder), options.cases, options.first, options.workers)
+    folder = options.folder or Path(__file__).resolve().parents[3] / "shared" / "data" / options.format
+    outcome = run(small_models(folder, ENDINGS[options.format]), options.cases, options.first, options.workers)
     for number, fault in sorted(outcome.faults.items()):
         sys.stdout.write(f"--- case {number}\n{fault.encode().decode('unicode_escape', 'replace')}\n")
     sys.stdout.write(f"{outcome}\n")
