@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.dtypes import DType
-from weighbridge.errors import BadModel
+from weighbridge.errors import BadModel, GraphError
 from weighbridge.frontends.foreign import Foreign, Rule, Step, translate
 from weighbridge.frontends.fresh_names import MAX_NAME
 from weighbridge.frontends.tflite_model import Operator, TfliteTensor
@@ -97,10 +97,12 @@ def stated_types(call: Foreign, *, trusts: bool) -> list[TensorType | DType]:
 
 def activated(call: Foreign, rule: Rule) -> tuple[Sequence[Step], str]:
     """The steps of a call, the last of which is the function that it applies to its first result; and the id of what that
-    is applied to, "" without one.
+    is applied to, "" without one.  Raises ``GraphError`` for a call without results, which no rule expects.
     """
+    if not call.outputs:
+        raise GraphError(f"{call.op} has no results", where=call.name)
     number = 0 if call.op in OWN_ACTIVATION else call.get("fused_activation_function", 0)
-    if not number or not call.outputs:
+    if not number:
         return translate(call, rule), ""
     if number not in ACTIVATIONS:
         raise BadModel(f"the activation function {number} is not known", where=call.name, hint=_DAMAGED)
