@@ -245,3 +245,10 @@ def test_code_is_said_to_be_left_out_until_bytes_are_kept_for_it() -> None:
     verdict = fit(SMALL, replace(on(1000), memories=memories))
     assert not any(region.uncounted for region in verdict.regions)
     assert "code is not counted: nothing is reserved for it in flash" in verdict.notes
+
+
+def test_many_memories_take_no_time() -> None:
+    """The most that a file can list, each holding all, all too small: 262,144 ways, and the largest three are found."""
+    memories = [memory(f"m{size}", "weights activations persistent", size + 1) for size in range(64)]
+    board = replace(device(*memories), kind="mcu")
+    assert lies(planned(400, kept(80)), board) == {"activations": "m62", "weights": "m63", "persistent": "m0"}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, PERSISTENT, Device, Memory
@@ -24,20 +23,45 @@ def placed(demand: Demand, device: Device) -> Device:
     fit, the first of unknown verdict; else the one that is short of the fewest bytes in all.  A runtime's data lie with
     the activations where the device has no place of their own for them.
     """
-    wanted = needs(demand, device)
-    options = {need.content: device.memories_for(need.content) for need in wanted}
-    chosen = [content for content, memories in options.items() if memories]
-    best, score = dict[str, Memory](), (len(_ORDER), 0)
-    for places in product(*(options[content] for content in chosen)):
-        place = dict(zip(chosen, places, strict=True))
-        if not options.get(PERSISTENT, True) and ACTIVATIONS in place:
-            place[PERSISTENT] = place[ACTIVATIONS]
-        found = _score(place, wanted)
-        if found < score:
-            best, score = place, found
-        if score[0] == 0:
-            break
+    best = _Search(needs(demand, device), device).best
     return replace(device, memories=tuple(_holding(memory, best) for memory in device.memories))
+
+
+class _Search:
+    """Looks at all ways to place ``wanted``, in order of preference; ``best`` is the first of the best score.
+
+    A way is left as soon as its contents, each by itself, score no better than the best one: together they never need less.
+    """
+
+    def __init__(self, wanted: Sequence[Need], device: Device) -> None:
+        self.wanted = wanted
+        self.best: Mapping[str, Memory] = {}
+        self.score = (len(_ORDER), 0)
+        keeps = any(need.content == PERSISTENT for need in wanted)
+        self.has_follower = keeps and not device.memories_for(PERSISTENT)
+        ways = [(need, device.memories_for(need.content)) for need in wanted]
+        self.ways = [
+            [(need.content, memory, _score({need.content: memory}, (need,))) for memory in memories]
+            for need, memories in ways
+            if memories
+        ]
+        floors = [_least(way) for way in self.ways]
+        self.floors = [_together(floors[index:]) for index in range(len(floors) + 1)]
+        self._look(0, {}, (0, 0))
+
+    def _look(self, index: int, place: dict[str, Memory], so_far: tuple[int, int]) -> None:
+        """Look at every way that begins with ``place``, whose contents by themselves score ``so_far``."""
+        if _together((so_far, self.floors[index])) >= self.score:
+            return
+        if index == len(self.ways):
+            if self.has_follower and ACTIVATIONS in place:
+                place = {**place, PERSISTENT: place[ACTIVATIONS]}
+            found = _score(place, self.wanted)
+            if found < self.score:
+                self.best, self.score = place, found
+            return
+        for content, memory, score in self.ways[index]:
+            self._look(index + 1, {**place, content: memory}, _together((so_far, score)))
 
 
 def lying_in(memory: Memory, wanted: Sequence[Need]) -> tuple[Need, ...]:
@@ -68,6 +92,17 @@ def _score(place: Mapping[str, Memory], wanted: Sequence[Need]) -> tuple[int, in
     rooms = [room(needed, memory.block_bytes) for memory, needed in by_memory.values()]
     worst = max((_ORDER.index(one.verdict) for one in rooms), default=0)
     return worst, sum(one.short_bytes or 0 for one in rooms)
+
+
+def _together(scores: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """The worst verdict, and all that is missing."""
+    found = list(scores)
+    return max((rank for rank, _ in found), default=0), sum(short for _, short in found)
+
+
+def _least(way: Sequence[tuple[str, Memory, tuple[int, int]]]) -> tuple[int, int]:
+    """What no choice among a content's memories is below."""
+    return min(rank for _, _, (rank, _) in way), min(short for _, _, (_, short) in way)
 
 
 def _holding(memory: Memory, place: Mapping[str, Memory]) -> Memory:
