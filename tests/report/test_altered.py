@@ -84,7 +84,7 @@ def test_an_altered_report_is_refused_or_shown(data: dict[str, Any]) -> None:
         assert str(error).isprintable()
         return
     assert len(repr(loaded)) > 0
-    shown = page(loaded, all_rows=True)
+    shown = page(loaded, all_rows=True, with_map=True)
     for look in (Look(60, unicode=False), Look(120)):
         assert text(shown, look)
     assert text(page(loaded), Look(80))

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 import weighbridge
 from tests.report.samples import alexnet, node, report
 from weighbridge import BadSpec, Report
+from weighbridge.arena import Arena, ArenaBuffer
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.graph import UNKNOWN
@@ -49,7 +50,8 @@ def relu(name: str = "x") -> weighbridge.Graph:
             "mobilenet_v2",
             "int8",
             [
-                ("pair, live", "1,505,280", "1.436 MiB", "1,505,280", "block2.depthwise.conv"),
+                ("pair, live, nhcwb16_vela", "1,505,280", "1.436 MiB", "1,505,280", "block2.depthwise.conv"),
+                ("arena_tflm", "1,505,280", "1.436 MiB", "?", "block2.depthwise.conv"),
                 ("held, held_contractions", "1,705,984", "1.627 MiB", "1,705,984", "block2.depthwise.conv"),
                 ("pair_in_place, live_in_place", "1,404,928", "1.340 MiB", "1,404,928", "block2.expand.conv"),
             ],
@@ -78,7 +80,7 @@ def test_resnet50_in_place_is_one_figure_of_several_policies() -> None:
 
 
 def test_policies_of_one_figure_share_a_row_and_their_forms_in_place_are_not_spelt_out() -> None:
-    (only,) = page(weighbridge.weigh("alexnet")).peaks.rows
+    only, arena = page(weighbridge.weigh("alexnet")).peaks.rows
     assert only == (
         "pair, live, held, held_contractions, in place or not",
         "1,763,712",
@@ -87,6 +89,7 @@ def test_policies_of_one_figure_share_a_row_and_their_forms_in_place_are_not_spe
         "conv1",
     )
     assert named(only.policies) == [*PLAIN, *IN_PLACE]
+    assert arena == ("arena_tflm", "1,763,712", "1.682 MiB", "?", "conv1")
 
 
 def with_eager(shown: Report) -> Report:
@@ -98,7 +101,7 @@ def with_eager(shown: Report) -> Report:
         peak_elements={**memory.peak_elements, "eager": None},
         peak_node={**memory.peak_node, "eager": "features.relu1"},
         profile={**memory.profile, "eager": (tops[0], 700, *tops[1:])},
-        inapplicable={},
+        inapplicable={policy: why for policy, why in memory.inapplicable.items() if policy != "eager"},
     )
     return replace(shown, memory=memory)
 
@@ -171,7 +174,7 @@ def test_a_report_that_was_saved_without_reasons_is_still_shown() -> None:
     del data["memory"]["inapplicable"]  # type: ignore[attr-defined]
     shown = page(Report.from_dict(data)).peaks
     assert shown.left_out == ("does not apply: held, held_contractions, in place or not (the report does not say why)",)
-    assert [row.policies for row in shown.rows] == ["pair, live, in place or not"]
+    assert [row.policies for row in shown.rows] == ["pair, live, in place or not", "arena_tflm"]
 
 
 def plain(shown: str) -> str:
@@ -185,13 +188,34 @@ def test_the_assumptions_stand_beside_the_peaks_in_every_format(source: str) -> 
     topics = [topic for topic, _ in shown.peaks.assumptions]
     blocks = ["held", "held_contractions"] if source != "no blocks" else []
     eager = ["eager"] if source == "eager" else []
-    assert topics == ["pair", "live", *blocks, "*_in_place", *eager, "layer by layer", "weights", "scratch"]
+    assumed = ["layer by layer", "weights", "scratch"]
+    assert topics == ["pair", "live", *blocks, "*_in_place", *eager, "arena_tflm", *assumed]
     formats = [text(shown, Look(width)) for width in (60, 72, 80, 100, 120)]
     for made in (*formats, markdown.render(shown), html.render(shown)):
         words = plain(made)
         assert all(sentence in words for _, sentence in shown.peaks.assumptions) or made in formats[1:]
         assert all(topic in words for topic in topics)
         assert all(part in words for sentence in shown.peaks.left_out for part in sentence.split("; "))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "scratch", "packed", "included"),
+    [
+        (False, None, "the tensors of this graph", "the gaps are in arena_tflm"),
+        (False, "im2col", "the tensors of this graph, and im2col of convolutions", "in arena_tflm alone"),
+        (True, None, "what its reference kernels ask for", "in arena_tflm alone"),
+        (True, "im2col", "what its reference kernels ask for, and im2col of convolutions", "in arena_tflm alone"),
+    ],
+)
+def test_the_arena_says_whose_requests_are_packed_and_where_scratch_is(
+    recorded: bool, scratch: str | None, packed: str, included: str
+) -> None:
+    graph = relu()
+    if recorded:
+        graph = replace(graph, arena=Arena((ArenaBuffer("x", 16, 0, 1),), ("", "relu")))
+    said = dict(page(weighbridge.weigh(graph, scratch=scratch)).peaks.assumptions)
+    assert said["arena_tflm"].endswith(f"16 B aligned: {packed}")
+    assert included in said["scratch"]
 
 
 @pytest.mark.parametrize("width", [60, 66, 72, 76, 80, 100, 120, 200])
@@ -212,10 +236,10 @@ def test_rows_say_the_whole_figure_at_every_width() -> None:
     for width in (60, 80, 100, 120):
         lines = text(shown, Look(width)).splitlines()
         start = next(index for index, line in enumerate(lines) if line.startswith("peak memory "))
-        words = " ".join(lines[start : start + 12]).split()
+        words = " ".join(lines[start : start + 13]).split()
         assert {"9,633,792", "10,436,608", "7,225,344", "6,422,528"} <= set(words)
         assert ("2,609,152" in words) == (width >= 80)
-        assert words.count("layer1.0.add") == 3
+        assert words.count("layer1.0.add") == 4
 
 
 @pytest.mark.parametrize("policy", ["pair", "held", "pair_in_place", "live_in_place", "held_in_place"])

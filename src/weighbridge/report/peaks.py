@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from weighbridge.errors import BadSpec, printable
-from weighbridge.memory import IN_PLACE, POLICIES, MemoryPlan
+from weighbridge.memory import ARENA, IN_PLACE, NHCWB16, POLICIES, ArenaPlan, MemoryPlan
 from weighbridge.report.page import Peak, Peaks
 from weighbridge.units import binary_bytes, exact
 
@@ -25,16 +25,20 @@ _IN_PLACE_RULE: Final = (
     f"*{IN_PLACE}",
     "the same, but elementwise and depthwise results are written over an operand that dies; without this ending none are",
 )
-_EAGER_RULE: Final = (
-    "eager",
-    "what PyTorch holds of the module as written; in-place calls honoured, arguments and auxiliary outputs counted",
-)
+_OF_RUNTIMES: Final = {
+    "eager": "what PyTorch holds of the module as written; in-place calls honoured, arguments and auxiliary outputs counted",
+    NHCWB16: "what Vela keeps in an Ethos-U's SRAM: maps in bricks of 16 channels, elementwise results over an operand that dies",
+}
+"""Policies of one runtime, which have rules of their own about what is overwritten."""
+_PACKED: Final = "the highest end of what the greedy planner of TensorFlow Lite Micro packs, 16 B aligned"
 _ASSUMPTIONS: Final = (
     ("layer by layer", "one node runs after the other, no two in flight"),
     ("weights", "streamed from flash, or held in a memory of their own; not counted"),
-    ("scratch", "not included; real runtimes need more, for im2col, accumulators and gaps between tensors"),
 )
 """What holds for every policy."""
+_NO_SCRATCH: Final = "not included; real runtimes need more, for im2col, accumulators and gaps between tensors"
+_GAPS_ALONE: Final = f"{_NO_SCRATCH}; the gaps are in {ARENA}"
+_IN_ARENA: Final = f"in {ARENA} alone, with the gaps between tensors; real runtimes need it: im2col, accumulators"
 
 _NAMED: Final = 3
 _UNSAID: Final = "the report does not say why"
@@ -46,7 +50,7 @@ def peaks(memory: MemoryPlan) -> Peaks:
     reasons = {**dict.fromkeys(unsaid, _UNSAID), **memory.inapplicable}
     applying = [policy for policy in memory.peak_bytes if policy not in reasons]
     left_out = (*_unknown(memory, applying), *_not_applying(reasons))
-    return Peaks(tuple(_rows(memory, applying)), left_out, tuple(_assumptions(applying)))
+    return Peaks(tuple(_rows(memory, applying)), left_out, tuple(_assumptions(memory, applying)))
 
 
 def _rows(memory: MemoryPlan, applying: Iterable[str]) -> Iterator[Peak]:
@@ -89,14 +93,30 @@ def _not_applying(reasons: Mapping[str, str]) -> Iterator[str]:
         yield f"does not apply: {'; '.join(parts)}"
 
 
-def _assumptions(applying: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _assumptions(memory: MemoryPlan, applying: Iterable[str]) -> Iterator[tuple[str, str]]:
     families = {policy.removesuffix(IN_PLACE) for policy in applying}
     yield from ((policy, rule) for policy, rule in _RULES.items() if policy in families)
     if any(policy.endswith(IN_PLACE) for policy in applying):
         yield _IN_PLACE_RULE
-    if _EAGER_RULE[0] in families:
-        yield _EAGER_RULE
+    yield from ((policy, rule) for policy, rule in _OF_RUNTIMES.items() if policy in families)
+    if ARENA in families:
+        yield ARENA, f"{_PACKED}{_requests(memory.arena)}"
     yield from _ASSUMPTIONS
+    yield "scratch", _scratch(memory.arena if ARENA in families else None)
+
+
+def _requests(plan: ArenaPlan | None) -> str:
+    """Whose requests were packed; nothing where a report does not say."""
+    if plan is None:
+        return ""
+    packed = ": what its reference kernels ask for" if plan.source == "runtime" else ": the tensors of this graph"
+    return f"{packed}, and {printable(plan.scratch, 20)} of convolutions" if plan.scratch else packed
+
+
+def _scratch(plan: ArenaPlan | None) -> str:
+    if plan is None:
+        return _NO_SCRATCH
+    return _IN_ARENA if plan.scratch or plan.source == "runtime" else _GAPS_ALONE
 
 
 def policy_named(name: str) -> str:
