@@ -188,7 +188,7 @@ def tensor_of(one: Any, other: Any) -> tuple[Any, ...]:
     held = other.Buffers(one.Buffer())
     data = held.Size() if held.Offset() > 1 else held.DataLength()
     kind = ELEMENT_TYPES[one.Type()]
-    shape = tuple(field(one, "Shape"))
+    shape = None if one.ShapeIsNone() else tuple(field(one, "Shape"))
     return field(one, "Name"), shape, signature, kind, one.Buffer(), one.IsVariable(), scales, counts, data
 
 

@@ -39,9 +39,9 @@ _DAMAGED: Final = "the file is damaged: convert the model again"
 def stated_type(tensor: TfliteTensor) -> TensorType:
     """The type that the file states of a tensor, with -1 for sizes that it leaves open.
 
-    Where the signature of the shape has -1, the size in the shape only fills the place.
+    Where the signature of the shape has -1, the size in the shape only fills the place; no shape at all is one open size.
     """
-    shape = tensor.shape or ()
+    shape = (-1,) if tensor.shape is None else tensor.shape
     if tensor.signature is not None and len(tensor.signature) == len(shape):
         shape = tuple(
             -1 if may_change == -1 else size for size, may_change in zip(shape, tensor.signature, strict=True)
@@ -49,9 +49,14 @@ def stated_type(tensor: TfliteTensor) -> TensorType:
     return TensorType(shape, tensor.dtype)
 
 
-def agrees(stated: Shape, ours: Shape) -> bool:
-    """Whether a shape is what the file says, but for what that leaves open."""
-    return len(stated) == len(ours) and all(a in (-1, b) for a, b in zip(stated, ours, strict=True))
+def agrees(tensor: TfliteTensor, ours: Shape) -> bool:
+    """Whether a shape is what the file says, but for what that leaves open.
+
+    Without axes it may say nothing: old converters wrote no shapes of results, and few write ``has_rank``.
+    """
+    stated = stated_type(tensor).shape
+    is_said = bool(tensor.shape)
+    return not is_said or (len(stated) == len(ours) and all(a in (-1, b) for a, b in zip(stated, ours, strict=True)))
 
 
 def opaque_types(capture: Capture, frame: Frame, operator: Operator) -> list[TensorType | DType]:
@@ -64,7 +69,8 @@ def opaque_types(capture: Capture, frame: Frame, operator: Operator) -> list[Ten
     for number in operator.outputs:
         tensor = frame.graph.tensors[number]
         kind, shape = stated_type(tensor), tensor.shape or ()
-        is_known = -1 not in kind.shape or (-1 not in (*kind.shape[1:], *shape) and _follows(frame, operator, shape[0]))
+        is_batch = bool(shape) and -1 not in (*kind.shape[1:], *shape) and _follows(frame, operator, shape[0])
+        is_known = is_batch or -1 not in kind.shape
         types.append(TensorType(shape, kind.dtype) if capture.trusts_shapes and is_known else kind.dtype)
     return types
 

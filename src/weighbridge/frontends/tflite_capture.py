@@ -370,7 +370,9 @@ class Capture:
         """Compare our shapes with those that the file states."""
         if not self.trusts_shapes:
             return
-        for stated, tensor_id in zip(self.stated(frame, operator), made, strict=False):
-            ours = frame.builder.tensors[tensor_id].shape
-            if ours is not None and not agrees(stated.shape, ours):
-                self.contradictions.append(f"{tensor_id} is {in_words(ours)}, the file says {in_words(stated.shape)}")
+        for number, tensor_id in zip(operator.outputs, made, strict=False):
+            tensor = frame.graph.tensors[number]
+            ours = frame.builder.tensors[tensor_id].shape if tensor_id in frame.builder.tensors else None
+            if ours is not None and not agrees(tensor, ours):
+                said = in_words(stated_type(tensor).shape)
+                self.contradictions.append(f"{tensor_id} is {in_words(ours)}, the file says {said}")

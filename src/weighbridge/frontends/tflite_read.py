@@ -201,8 +201,7 @@ def _tensor(index: int, table: Table, stores: _Stores) -> TfliteTensor:
     return TfliteTensor(
         number=index,
         name=table.text(3),
-        # A shape without dimensions is a scalar's; without has_rank a file that says nothing means that, too.
-        shape=_shape(table.numbers(0, "i"), dtype) or (),
+        shape=_shape(table.numbers(0, "i"), dtype),
         signature=_shape(table.numbers(7, "i"), dtype),
         dtype=dtype,
         buffer=-external or buffer,

@@ -40,11 +40,11 @@ def values_of(model: TfliteModel, tensor: TfliteTensor) -> tuple[Any, ...] | Non
     code = _CODES.get(tensor.dtype.name)
     if 0 in (tensor.shape or ()):
         return ()
-    if tensor.data is None or code is None or tensor.sparse_values is not None or tensor.shape is None:
+    if tensor.data is None or code is None or tensor.sparse_values is not None:
         return None
     start, count = tensor.data
     elements = 1
-    for size in tensor.shape:
+    for size in tensor.shape or ():
         elements *= size
     if count > MAX_BYTES or elements < 0 or struct.calcsize(f"<{code}") * elements != count:
         return None
