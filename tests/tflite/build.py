@@ -42,6 +42,7 @@ BITS = {
 # Types and options that the package does not have yet, by their number in the schema.
 NEW_TYPES = {"BFLOAT16": 18, "INT2": 19, "UINT4": 20}
 SHARED_OPTIONS = {
+    "CONV_3D_TRANSPOSE": "Conv3D",
     "AVERAGE_POOL_2D": "Pool2D",
     "MAX_POOL_2D": "Pool2D",
     "L2_POOL_2D": "Pool2D",

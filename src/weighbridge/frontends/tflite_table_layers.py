@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.tflite_table_contractions import CONTRACTION_RULES, finite, window
 from weighbridge.frontends.tflite_table_lookups import LOOKUP_RULES
@@ -37,7 +38,9 @@ def _resize(mode: str) -> Rule:
     """The sizes of the image are the second operand."""
 
     def rule(call: Foreign) -> Sequence[Step]:
-        sizes = call.sizes(1)
+        sizes, stated = call.sizes(1), len(call.stated[0].shape) if call.stated else 4
+        if call.rank(0) not in (4, None) or (sizes is None and stated != 4):
+            raise GraphError("an image has 4 dimensions")
         attributes: dict[str, Attribute] = {"sizes": UNKNOWN if sizes is None else sizes, "axes": (1, 2), "mode": mode}
         return (Step("resize", bind(call, "x sizes"), attributes, call.outputs),)
 

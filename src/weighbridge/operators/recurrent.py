@@ -150,8 +150,12 @@ def _products(cell: _Cell, call: Call) -> tuple[Loops, ...]:
     return (*both, Loops(state, rows, hidden, directions, "projection")) if call.has("projection") else both
 
 
-# Activations of a recurrent layer that are no operators of their own.
-_OTHER_ACTIVATIONS: Final = {"affine": Work(add=1, mul=1), "scaled_tanh": Work(mul=2, special=1)}
+# Activations of a recurrent layer that are no operators of their own, or not without their bounds.
+_OTHER_ACTIVATIONS: Final = {
+    "affine": Work(add=1, mul=1),
+    "scaled_tanh": Work(mul=2, special=1),
+    "clip": Work(compare=2),
+}
 
 
 @cache

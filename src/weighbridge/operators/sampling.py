@@ -88,11 +88,16 @@ def _reach(mode: str) -> int:
     return _REACH[mode]
 
 
-def _resize_work(call: Call) -> Work:
-    """Taps mul, taps - 1 add an element; nearest neighbours: none."""
+def _resize_work(call: Call) -> Work | None:
+    """Taps mul, taps - 1 add an element; nearest neighbours: none.
+
+    Unknown where a file states a result of other dimensions than x, of which the sizes are not known.
+    """
     reach, taps = _reach(call.text("mode")), 1
     if not reach:
         return Work()
+    if len(call.x.shape) != len(call.outputs[0].shape):
+        return None
     for old, new in zip(call.x.shape, call.outputs[0].shape, strict=True):
         if old != new and new:
             shrinks = bool(call["antialias"]) and new < old
