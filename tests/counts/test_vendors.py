@@ -230,6 +230,19 @@ def test_vela_merges_a_function_into_the_operator_before_it_if_nothing_else_read
     assert by_convention(builder.graph(outputs), VELA).macs == LAYER + 64 * 20
 
 
+def test_vela_merges_no_function_of_fewer_than_eight_channels() -> None:
+    for channels, apart in ((4, 64 * 4), (8, 0)):
+        builder = Builder("few")
+        builder.input("x", (1, 8, 8, 4), INT8)
+        (made,) = builder.add("relu", [("x", _point(builder, "x", 4, channels))])
+        assert by_convention(builder.graph([made]), VELA).macs == 64 * 4 * channels + apart
+    # what is no more than 16 values stays as it is
+    builder = Builder("little")
+    builder.input("x", (1, 2, 2, 4), INT8)
+    outputs = builder.add("relu", [("x", _point(builder, "x", 4, 4))])
+    assert by_convention(builder.graph(outputs), VELA).macs == 4 * 16
+
+
 def test_vela_looks_the_gate_of_silu_up_apart() -> None:
     builder, made = _layers()
     (gate,) = builder.add("sigmoid", [("x", made)])

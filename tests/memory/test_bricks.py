@@ -126,6 +126,13 @@ def _fully_connected(layers: Layers) -> str:
         ("square", _between(lambda layers, x: layers.then("mul", x, x)), 4096),
         ("a function of what is read elsewhere", _between(_gated), 4096),
         ("a function merged into a layer", _between(lambda layers, x: layers.then("sigmoid", x)), 2304),
+        ("four channels without a function", _between(lambda layers, x: layers.conv(x, 4), 8), 2048),
+        ("a function of four channels", _between(lambda layers, x: layers.then("relu", x), 4), 512),
+        (
+            "a sum of seven channels",
+            _two(lambda layers, one, other: layers.then("add", one, other), 7, 7),
+            448 * 2 + 256,
+        ),
         ("join at a brick", _two(lambda layers, *two: layers.then("concat", *two, axis=3), 16, 32), 3328),
         ("join within a brick", _two(lambda layers, *two: layers.then("concat", *two, axis=3), 20, 12), 2304),
         ("join rows", _two(lambda layers, *two: layers.then("concat", *two, axis=1), 20, 20), 4608),

@@ -8,11 +8,12 @@ from typing import NamedTuple, NoReturn
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node, Role
+from weighbridge.memory.channels import Places, channel_axes
 from weighbridge.operators.record import Call, Kind, Op, known_total
 from weighbridge.operators.shapes import frame_of
 from weighbridge.passes.padding import is_convolutions_own
 from weighbridge.passes.rewrite import body_tensors
-from weighbridge.passes.static import static_tensors
+from weighbridge.passes.static import runs, static_tensors
 
 __all__ = [
     "Around",
@@ -34,7 +35,8 @@ class Use(NamedTuple):
 
     ``stored`` are the operands that depend on no input; ``own`` has for each operand, in order, whether a node that runs makes it
     for this node alone; ``leaves`` has for each result whether it is a result of the network.  ``is_taken_over``: whether it is
-    padding that convolutions alone read, which could do it themselves.
+    padding that convolutions alone read, which could do it themselves.  ``channels`` are those of the first result, None where
+    nobody says which axis they are on.
     """
 
     op: Op
@@ -43,6 +45,7 @@ class Use(NamedTuple):
     own: tuple[bool, ...] = ()
     leaves: tuple[bool, ...] = (False,)
     is_taken_over: bool = False
+    channels: int | None = None
 
     @property
     def result(self) -> int:
@@ -79,8 +82,9 @@ class Around:
     """The surroundings of the nodes of one graph."""
 
     def __init__(self, graph: Graph, operators: Mapping[str, Op]) -> None:
-        self.graph = graph
+        self.graph, self.operators = graph, operators
         self.static = static_tensors(graph, operators)
+        self._places: Places | None = None
         self._made = set(chain.from_iterable(node.outputs for node in graph.nodes))
         self._leaves = frozenset(graph.outputs) | body_tensors(graph)
         self._readers: dict[str, list[Node]] = {}
@@ -97,7 +101,18 @@ class Around:
             tuple(self._is_own(tensor) for _, tensor in node.operands),
             tuple(tensor in self._leaves for tensor in node.outputs),
             op.name == "pad" and self._is_taken_over(node),
+            self.channels(node),
         )
+
+    def channels(self, node: Node) -> int | None:
+        """The channels of the first result of a node, None where nobody says which axis they are on."""
+        if self._places is None:
+            nodes = [one for one in self.graph.nodes if runs(one, self.static)]
+            running = [tensor for tensor in self.graph.tensors if tensor not in self.static]
+            self._places = channel_axes(self.graph, nodes, running, self.operators)
+        result = node.outputs[0]
+        shape, axis = self.graph.tensors[result].shape, self._places.axes.get(result)
+        return None if axis is None or shape is None else shape[axis]
 
     def _is_taken_over(self, node: Node) -> bool:
         (padded,) = node.outputs

@@ -15,6 +15,7 @@ from typing import Final
 
 from weighbridge.counts.convention import Convention, Use, every_tap, products, refuse, window_values
 from weighbridge.graph import Graph
+from weighbridge.memory.bricks import is_rearranged
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.rules import axes_of
 from weighbridge.passes.padding import pads_by_axis
@@ -38,14 +39,21 @@ def _mean(use: Use) -> int:
     return refuse("the convention has no rule for a mean over other axes than the places of a map")
 
 
+def _is_narrow(use: Use) -> bool:
+    """Whether what works element by element is rearranged to fill bricks, so that it stands alone."""
+    if use.channels is None:
+        refuse("nobody says which axis of the result holds channels")
+    return is_rearranged(use.channels, use.result)
+
+
 def _function(use: Use) -> int:
-    """Nothing where it is merged into the operator before it, which reads it for no other; else a pool of single values."""
-    return 0 if use.own[0] else use.result
+    """Nothing where it is merged into the operator before it, which no other reads; else a pool of single values."""
+    return 0 if use.own[0] and not _is_narrow(use) else use.result
 
 
 def _merged_function(use: Use) -> int:
     """The gate of silu reads what the product reads too, so it is merged into nothing."""
-    return use.result if use.op.name == "silu" else 0
+    return use.result if use.op.name == "silu" or _is_narrow(use) else 0
 
 
 def _leaky(use: Use) -> int:

@@ -62,7 +62,7 @@ def by_convention(graph: Graph, convention: Convention, operators: Mapping[str, 
             continue
         macs, activations = macs + found[0], None if activations is None else activations + found[1]
         for function in node.fused:
-            of_function = _of_fused(function, node, graph, convention.fused, operators)
+            of_function = _of_fused(function, node, around, convention.fused)
             if isinstance(of_function, str):
                 uncounted.append(_named(function, of_function))
             else:
@@ -102,13 +102,14 @@ def _counted(
     return macs, activations
 
 
-def _of_fused(function: Node, into: Node, graph: Graph, rule: Rule | None, operators: Mapping[str, Op]) -> int | str:
+def _of_fused(function: Node, into: Node, around: Around, rule: Rule | None) -> int | str:
     """What a function counts that is merged into the node ``into``, or why nobody knows."""
     if rule is None:
         return 0
     try:
-        result = call_of(into, graph).outputs
-        return rule(Use(operators[function.operator], Call({"x": result}, function.attributes, result)))
+        result = call_of(into, around.graph).outputs
+        call = Call({"x": result}, function.attributes, result)
+        return rule(Use(around.operators[function.operator], call, channels=around.channels(into)))
     except GraphError as error:
         return error.what
 

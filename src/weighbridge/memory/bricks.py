@@ -22,11 +22,12 @@ from weighbridge.memory.profiles import Profiles, totals
 from weighbridge.operators.record import Kind, Op
 from weighbridge.passes.padding import is_convolutions_own
 
-__all__ = ["BRICK_CHANNELS", "brick_profiles"]
+__all__ = ["BRICK_CHANNELS", "brick_profiles", "is_rearranged"]
 
 BRICK_CHANNELS: Final = 16
 _ALIGNMENT_BYTES: Final = 16
 _LARGEST_STRIDE: Final = 3
+_FEW_CHANNELS: Final = 8
 _IN_BRICKS: Final = frozenset(
     {
         *(
@@ -44,6 +45,14 @@ _IN_BRICKS: Final = frozenset(
 )
 """Operators that read and write bricks, beside those that work element by element."""
 _ELEMENT_BY_ELEMENT: Final = frozenset({Kind.UNARY, Kind.ELEMENTWISE})
+
+
+def is_rearranged(channels: int, elements: int) -> bool:
+    """Whether Vela gives a result that is made element by element another shape, because its channels fill too little of a brick.
+
+    Found by trying: fewer than 8 channels, and more values than a brick has channels.
+    """
+    return channels < _FEW_CHANNELS and elements > BRICK_CHANNELS
 
 
 def brick_profiles(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> Profiles | str:
@@ -117,7 +126,16 @@ class _Plan:
             if op is not None and op.kind == Kind.VIEW:
                 continue
             read, written = self._in_rows(node, op)
+            if self._is_rearranged(node, op):
+                read, written = read or (op is not None and op.kind in _ELEMENT_BY_ELEMENT), True
             yield from self._storages((*(node.inputs if read else ()), *(node.outputs if written else ())))
+
+    def _is_rearranged(self, node: Node, op: Op | None) -> bool:
+        """Whether a node works element by element, or a function merged into it does, on a result with few channels."""
+        if not node.fused and (op is None or op.kind not in _ELEMENT_BY_ELEMENT):
+            return False
+        channels, elements = self._channels(node.outputs[0]), self.graph.tensors[node.outputs[0]].elements
+        return channels is not None and elements is not None and is_rearranged(channels, elements)
 
     def _in_rows(self, node: Node, op: Op | None) -> tuple[bool, bool]:
         """Whether a node reads, and writes, in rows of all channels."""
