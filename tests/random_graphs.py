@@ -150,6 +150,25 @@ class Growing:
         self.add("relu", [("x", name)])
         return self.pick()
 
+    def variable(self) -> str:
+        """A variable, perhaps one that is there: read, passed through a function, and assigned, perhaps in a body."""
+        x = self.pick()
+        held = [one for one in self.builder.tensors.values() if one.role is Role.STATE and one.shape == self.shape(x)]
+        state = held[0].id if held else self.builder.state(self.id("state"), self.shape(x), FLOAT)
+        read = self.add("read_variable", [("state", state)])
+        y = self.add("add", [("a", x), ("b", read)])
+        written = Builder("body")
+        written.state(state, self.shape(x), FLOAT)
+        written.tensors[y] = self.builder.tensors[y]
+        written.inputs.append(y)
+        operands = [("state", state), ("x", y)]
+        builder, in_body = self.builder, self.draw(st.booleans())
+        (written if in_body else builder).add("assign_variable", operands, name=self.id("assign_variable"))
+        if in_body:
+            body = Body("body", written.graph([]), self.draw(st.sampled_from([0, 1, 3])))
+            builder.opaque(LOOP, [("captures", y)], [], name=self.id(LOOP), bodies=[body])
+        return y
+
     def control(self) -> str:
         x = self.pick()
         operator, trips = self.draw(st.sampled_from([(BRANCH, 1), (LOOP, 3), (LOOP, None)]))
@@ -212,7 +231,7 @@ class Growing:
 PLAIN = ("conv", "transposed_weight", "channel_add", "expanded_add", "norm", "unary", "unary", "pair", "view")
 WRITTEN_OUT = ("written_gelu", "written_norm", "written_attention")
 QUANTISED = ("quantised", "quantised_conv")
-STRANGE = ("mystery", "control")
+STRANGE = ("mystery", "control", "variable")
 
 
 @st.composite

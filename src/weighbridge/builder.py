@@ -64,7 +64,7 @@ class Builder:
         """Declare a tensor kept with the model; returns its id."""
         return self._tensor(Tensor(tensor_id, shape, dtype, role))
 
-    def state(self, tensor_id: str, shape: Shape, dtype: DType) -> str:
+    def state(self, tensor_id: str, shape: Shape | None, dtype: DType) -> str:
         """Declare a variable, which keeps its value from one inference to the next; returns its id."""
         return self._tensor(Tensor(tensor_id, shape, dtype, Role.STATE))
 

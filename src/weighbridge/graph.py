@@ -116,7 +116,7 @@ class Body:
 
     Tensors that the body takes from outside keep their id: stored ones appear in the body with the same role (they count
     once), running ones are inputs of the body and operands (named ``captures``) of the node.  ``trips`` is None where
-    nobody can know how often it runs; a branch has 1.
+    nobody can know how often it runs; a branch has 1, and what runs before the first inference alone 0.
     """
 
     name: str

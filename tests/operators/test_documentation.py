@@ -25,6 +25,7 @@ FREE = {
     *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu", "pack_sequences", "unpack_sequences"),
     *("keyed_embedding", "text_runs", "frames", "frame_stack", "delay"),
     *("embedding", "gather", "gather_elements", "gather_nd", "tensor_scatter", "one_hot", "compress", "max_unpool"),
+    *("read_variable", "assign_variable"),
     *("shape", "size", "rank", "broadcast_shape", "constant_of_shape", "eye_like"),
     *("space_to_batch", "batch_to_space", "dilate", "sparse_to_dense", "slice_update", "set_diagonal"),
     *("sequence_construct", "sequence_empty", "sequence_at", "sequence_insert", "sequence_erase", "sequence_length"),

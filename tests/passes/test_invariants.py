@@ -104,3 +104,22 @@ def test_each_node_still_reads_tensors_that_had_its_operands_shapes(graph: Graph
             operands[name] = (*operands.get(name, ()), result.tensors[tensor].type)
         inferred = OPERATORS[node.operator].infer(Call(operands, node.attributes))
         assert [one.shape for one in inferred] == [result.tensors[tensor].shape for tensor in node.outputs]
+
+
+def variables(graph: Graph) -> set[str]:
+    found = {tensor.id for tensor in graph.tensors.values() if tensor.role is Role.STATE}
+    return found.union(*(variables(body.graph) for body in bodies(graph)))
+
+
+def assignments(graph: Graph) -> int:
+    here = sum(node.operator == "assign_variable" for node in graph.nodes)
+    return here + sum(assignments(body.graph) for body in bodies(graph))
+
+
+@pytest.mark.parametrize("rewrite", [*PASSES, pruned], ids=lambda rewrite: rewrite.__name__)
+@settings(max_examples=30, deadline=None)
+@given(graph=graphs(kinds=("variable", "variable", "conv", "unary", "quantised_conv", "control")))
+def test_a_pass_loses_no_variable_and_no_assignment(rewrite, graph: Graph) -> None:
+    result = rewrite(graph)
+    assert variables(result) == variables(graph)
+    assert assignments(result) == assignments(graph)

@@ -41,6 +41,7 @@ BITS = {
 }
 # Types and options that the package does not have yet, by their number in the schema.
 NEW_TYPES = {"BFLOAT16": 18, "INT2": 19, "UINT4": 20}
+NEW_OPERATORS = {"STABLEHLO_CASE": 209}
 SHARED_OPTIONS = {
     "CONV_3D_TRANSPOSE": "Conv3D",
     "AVERAGE_POOL_2D": "Pool2D",
@@ -263,7 +264,7 @@ class _Writer:
         return len(self.buffers) - 1
 
     def code(self, name: str, version: int) -> int:
-        number = getattr(tflite.BuiltinOperator, name, tflite.BuiltinOperator.CUSTOM)
+        number = NEW_OPERATORS.get(name) or getattr(tflite.BuiltinOperator, name, tflite.BuiltinOperator.CUSTOM)
         fields = {"deprecated_builtin_code": min(number, 127), "version": version, "builtin_code": number}
         if number == tflite.BuiltinOperator.CUSTOM:
             fields["custom_code"] = self.text(name)
@@ -326,6 +327,8 @@ class _Writer:
             fields["intermediates"] = self.numbers([numbers[name] for name in given.intermediates])
         if given.custom_options:
             fields["custom_options"] = self.builder.CreateByteVector(given.custom_options)
+        if given.op == "STABLEHLO_CASE":
+            return self.operator_2(fields, 23, self.case(given))
         if given.options is not None:
             union, number, name = _options_type(given.op)
             table = self.table(name, given.options)
@@ -334,6 +337,13 @@ class _Writer:
             else:
                 return self.operator_2(fields, number, table)
         return self.table("Operator", fields)
+
+    def case(self, given: Op) -> int:
+        """StablehloCaseOptions (branch_subgraph_indices), which the package does not have."""
+        numbers = self.numbers((given.options or {})["branch_subgraph_indices"])
+        self.builder.StartObject(1)
+        self.builder.PrependUOffsetTRelativeSlot(0, numbers, 0)
+        return self.builder.EndObject()
 
     def operator_2(self, fields: Mapping[str, Any], number: int, table: int) -> int:
         """An operator with options of the second union, whose fields (11, 12) the package does not write."""

@@ -208,6 +208,8 @@ def _control_cost(node: Node, operators: Mapping[str, Op], static: frozenset[str
         return _branch_cost(node, where, costs)
     cost = costs[0]
     trips = node.bodies[0].trips
+    if trips == 0:
+        return Cost(0, Work(), True, True, 0, 0, Values(0, 0))  # what never runs misses nothing, known or not
     if trips is not None:
         return _repeated(cost, trips)
     unknown = cost._replace(work_exact=False, read_bytes=None, write_bytes=None, values=Values(None, None))

@@ -70,6 +70,7 @@ def _graph(
     try:
         capture.operators(frame)
         outputs = [capture.find(frame, number, "its outputs") for number in subgraph.outputs]
+        outputs = [one for one in outputs if one not in capture.handles]
         return _finished(capture, frame, builder, outputs, _notes(capture, entry, sizes))
     except GraphError as error:
         raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
@@ -81,7 +82,7 @@ def _finished(capture: Capture, frame: Frame, builder: Builder, outputs: list[st
         builder.nodes,
         outputs,
         static=capture.static,
-        origins=dict.fromkeys(capture.stored, ""),
+        origins=dict.fromkeys(capture.stored, "Constant"),
         operators=builder.operators,
         quantised=capture.quantised,
     )

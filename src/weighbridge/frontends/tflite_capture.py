@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from weighbridge.builder import Builder
+from weighbridge.dtypes import DType
 from weighbridge.errors import BadModel, GraphError
 from weighbridge.frontends import tflite_control
 from weighbridge.frontends.foreign import Foreign, Held, Rule, Step
@@ -29,10 +30,11 @@ from weighbridge.frontends.tflite_calls import (
     stated_type,
     stated_types,
 )
+from weighbridge.frontends.tflite_loops import Loops
 from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_table import RULES, custom_rule
 from weighbridge.frontends.tflite_values import Values
-from weighbridge.graph import UNKNOWN, Role, Shape, Tensor, TensorType
+from weighbridge.graph import UNKNOWN, Attribute, Role, Shape, Tensor, TensorType
 
 __all__ = ["MAX_EXPANDED", "Capture", "Frame"]
 
@@ -68,6 +70,10 @@ class Frame:
         self.calls: frozenset[int] = (outer.calls if outer is not None else frozenset()) | {subgraph}
         self.depth: int = 0 if outer is None else outer.depth + 1
 
+    def inner(self, builder: Builder, subgraph: int, graph: Subgraph, path: str, scope: str) -> Frame:
+        """A subgraph that is called here."""
+        return Frame(builder, subgraph, graph, path, scope, self)
+
 
 class Capture:
     """One model while it is read.  Tensor ids are unique over the graph and all bodies.
@@ -86,11 +92,13 @@ class Capture:
         self.quantised: set[str] = set()
         self.stored: dict[str, TfliteTensor] = {}
         self.values = Values(model, self.quantised)
-        self.handles: dict[str, str] = {}
+        self.loops = Loops(model)
+        self.variables: dict[tuple[str, ...], str] = {}
+        self.handles: set[str] = set()
         self.nodes: dict[tuple[int, int], str] = {}
         self.tensors: dict[tuple[int, int], str] = {}
         self.reached: set[int] = set()
-        self._storages: dict[tuple[int, Shape, str], str] = {}
+        self._storages: dict[tuple[int, int, str], Tensor] = {}
         self._states: dict[str, Tensor] = {}
         self._holds: dict[tuple[int, int, str], str] = {}
         self.expanded = 0
@@ -108,8 +116,11 @@ class Capture:
         if tensor.is_stored or 0 in (tensor.shape or ()):
             return self._bind(frame, number, self._store(frame, tensor))
         if tensor.is_variable:
-            state = self.state(frame, self.fresh(frame, tensor), self.type_of(tensor))
-            return self._bind(frame, number, state)
+            # However often a subgraph is called, its variables are the same.
+            state, kind = self.tensors.get((frame.subgraph, number)), self.type_of(tensor)
+            return self._bind(
+                frame, number, self.state(frame, state or self.fresh(frame, tensor), kind.shape, kind.dtype)
+            )
         what = f"reads tensor {number} ({tensor.name[:MAX_NAME]!r}), which no operator before it makes"
         hint = "its operators are out of order, or in a circle: convert the model again"
         raise BadModel(what, where=where, hint=hint)
@@ -145,20 +156,27 @@ class Capture:
         self._bind(frame, number, tensor_id)
 
     def _store(self, frame: Frame, tensor: TfliteTensor) -> str:
-        """A stored tensor, made visible in the frame; tensors of one buffer, shape and type are one."""
+        """A stored tensor, made visible in the frame; tensors of one buffer and type are one, and views of it."""
         kind = self.type_of(tensor)
-        key = tensor.buffer, kind.shape, kind.dtype.name
-        stored = self._storages.get(key)
-        if stored is None:
-            stored = self._storages[key] = self.fresh(frame, tensor)
-            self.stored[stored] = tensor
-            self.values.store(stored, tensor)
+        key = tensor.buffer, kind.elements, kind.dtype.name
+        first = self._storages.get(key)
+        if first is None:
+            first = self._storages[key] = Tensor(self.fresh(frame, tensor), kind.shape, kind.dtype, Role.CONSTANT)
+            self.stored[first.id] = tensor
+            self.values.store(first.id, tensor)
             self._check_size(tensor, kind)
             self._store_scales(frame, tensor)
+        stored = first.id
         if stored not in frame.builder.tensors:
             # The role is decided by what reads it, once everything is there (onnx_roles).
-            frame.builder.stored(stored, kind.shape, kind.dtype, Role.CONSTANT)
-        self.static.add(stored)
+            frame.builder.stored(stored, first.shape or (), first.dtype, Role.CONSTANT)
+        if first.shape != kind.shape:
+            view = self.fresh(frame, tensor)
+            self.stored[view] = tensor
+            self.values.store(view, tensor)
+            same: dict[str, Attribute] = {"shape": kind.shape, "allow_zero": True}
+            (stored,) = frame.builder.add("reshape", [("x", stored)], same, name=view, outputs=(view,))
+        self.static.update((first.id, stored))
         return stored
 
     def _store_scales(self, frame: Frame, tensor: TfliteTensor) -> None:
@@ -179,11 +197,11 @@ class Capture:
             what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has {held:,} bytes where its shape needs {needed:,}"
             raise BadModel(what, hint=_DAMAGED)
 
-    def state(self, frame: Frame, state: str, kind: TensorType) -> str:
-        """A variable of a type, made visible in the frame."""
-        known = self._states.setdefault(state, Tensor(state, kind.shape, kind.dtype, Role.STATE))
+    def state(self, frame: Frame, state: str, shape: Shape | None, dtype: DType) -> str:
+        """A variable, of this type unless it is known already, made visible in the frame."""
+        known = self._states.setdefault(state, Tensor(state, shape, dtype, Role.STATE))
         if state not in frame.builder.tensors:
-            frame.builder.state(state, known.shape or (), known.dtype)
+            frame.builder.state(state, known.shape, known.dtype)
         return state
 
     def value_of(self, tensor_id: str) -> tuple[Any, ...] | None:
@@ -192,27 +210,17 @@ class Capture:
 
     def expose(self, frame: Frame, builder: Builder, tensor_id: str) -> bool:
         """Make a tensor visible in the builder of a body; True where it runs, so that it is an input of the body."""
-        if not tensor_id:
-            return False
-        tensor = frame.builder.tensors[tensor_id]
+        tensor = frame.builder.tensors.get(tensor_id)
+        if tensor is None:
+            return False  # absent, or a handle
         if tensor_id not in builder.tensors:
             if tensor.role.is_stored:
                 builder.stored(tensor_id, tensor.shape or (), tensor.dtype, tensor.role)
             elif tensor.role is Role.STATE:
-                builder.state(tensor_id, tensor.shape or (), tensor.dtype)
+                builder.state(tensor_id, tensor.shape, tensor.dtype)
             else:
                 builder.input(tensor_id, tensor.shape, tensor.dtype)
         return builder.tensors[tensor_id].role is Role.INPUT
-
-    def carry(self, frame: Frame, builder: Builder, wanted: str, tensor_id: str) -> str:
-        """An input of a loop's body, of the type of what goes into the loop."""
-        if not tensor_id:
-            raise BadModel("a loop carries a tensor that is absent", where=wanted, hint=_DAMAGED)
-        tensor = frame.builder.tensors[tensor_id]
-        inner = builder.input(self.names.fresh(wanted), tensor.shape, tensor.dtype)
-        if tensor_id in self.handles:
-            self.handles[inner] = self.handles[tensor_id]
-        return inner
 
     # Operators
 
@@ -253,7 +261,7 @@ class Capture:
         return tuple(made)
 
     def call(self, frame: Frame, operator: Operator, name: str) -> Foreign:
-        inputs = self.inputs(frame, operator, name)
+        inputs = tuple([one if one in frame.builder.tensors else "" for one in self.inputs(frame, operator, name)])
         attributes: dict[str, Any] = dict(operator.options)
         if operator.custom_options is not None:
             start, count = operator.custom_options

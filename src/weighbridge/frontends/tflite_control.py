@@ -1,35 +1,43 @@
-"""Subgraphs of TensorFlow Lite: calls and composites, branches, loops, variables.
+"""Subgraphs of TensorFlow Lite: calls and composites, branches, loops, what runs once.
 
 The operators of a called subgraph take the place of the call, and so do those of the branch that is taken where its condition
 is stored.  Other branches, and what a loop repeats, become bodies.  A loop's condition is a subgraph, too: it runs once before
-the first pass, and at the end of each.
+the first pass, and at the end of each.  What a loop hands on unchanged is not carried but taken from outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from weighbridge.builder import Builder
+from weighbridge.dtypes import DType
 from weighbridge.errors import BadModel
+from weighbridge.frontends.fresh_names import MAX_NAME
 from weighbridge.frontends.tflite_calls import origin_of, scope_of
-from weighbridge.frontends.tflite_model import Operator, Subgraph
-from weighbridge.graph import BRANCH, LOOP, Body, TensorType
+from weighbridge.frontends.tflite_loops import MAX_DEPTH
+from weighbridge.frontends.tflite_model import Operator
+from weighbridge.frontends.tflite_variables import VARIABLES
+from weighbridge.graph import BRANCH, LOOP, Body, Node, Tensor, TensorType
+from weighbridge.operators.record import known_total
 
 if TYPE_CHECKING:
     from weighbridge.frontends.tflite_capture import Capture, Frame
 
 __all__ = ["SPECIAL"]
 
-MAX_DEPTH: Final = 100
-"""Subgraphs inside each other; Python's own stack ends a little later."""
 _UNKNOWN_TRIPS: Final = "how often it runs depends on values: one pass is counted"
 _DAMAGED: Final = "the file is damaged: convert the model again"
 
+_Special = Callable[["Capture", "Frame", Operator, str], None]
 
-def _subgraph(capture: Capture, frame: Frame, operator: Operator, name: str, option: str) -> int:
+
+def _option(capture: Capture, frame: Frame, operator: Operator, name: str, option: str) -> int:
+    return _subgraph(capture, frame, operator.options.get(option, -1), name, option)
+
+
+def _subgraph(capture: Capture, frame: Frame, number: Any, name: str, option: str) -> int:
     """The number of the subgraph that an option names.  Raises ``BadModel`` where there is none, or where it calls itself."""
-    number = operator.options.get(option, -1)
     if not isinstance(number, int) or not 0 <= number < len(capture.model.subgraphs):
         raise BadModel(f"there is no subgraph {number} ({option})", where=name, hint=_DAMAGED)
     if number in frame.calls:
@@ -45,14 +53,24 @@ def _expect(given: Sequence[object], wanted: Sequence[object], what: str, name: 
 
 
 def _inside(
-    capture: Capture, frame: Frame, number: int, builder: Builder, path: str, inputs: Sequence[str], name: str
+    capture: Capture,
+    frame: Frame,
+    number: int,
+    builder: Builder,
+    path: str,
+    inputs: Sequence[str],
+    name: str,
+    segment: str = "",
 ) -> tuple[str, ...]:
-    """Add the operators of a subgraph to a builder, its inputs being these tensors there; returns the ids of its outputs."""
-    from weighbridge.frontends.tflite_capture import Frame
+    """Add the operators of a subgraph to a builder, its inputs being these tensors there; returns the ids of its outputs.
 
-    graph: Subgraph = capture.model.subgraphs[number]
+    Names of its nodes begin with ``path``; those in a body stand below its node and need none.  ``segment`` is what their scope
+    has more than that of the call.
+    """
+    graph = capture.model.subgraphs[number]
     _expect(inputs, graph.inputs, f"subgraph {number} takes", name)
-    inner = Frame(builder, number, graph, path, scope_of(frame, name), frame)
+    scope = ".".join(part for part in (scope_of(frame, name), segment) if part)
+    inner = frame.inner(builder, number, graph, path, scope)
     for tensor, outer in zip(graph.inputs, inputs, strict=True):
         capture.bind(inner, tensor, outer, name)
     capture.operators(inner)
@@ -66,141 +84,210 @@ def _join(capture: Capture, frame: Frame, operator: Operator, name: str, results
         capture.bind(frame, tensor, result, name)
 
 
-def _inline(option: str) -> Callable[[Capture, Frame, Operator, str], None]:
-    """A subgraph in the place of its call."""
-
-    def special(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
-        number = _subgraph(capture, frame, operator, name, option)
-        inputs = capture.inputs(frame, operator, name)
-        results = _inside(capture, frame, number, frame.builder, f"{name}/", inputs, name)
-        _join(capture, frame, operator, name, results)
-
-    return special
+def _inlined(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
+    """``CALL``: a subgraph in the place of its call."""
+    number, inputs = _option(capture, frame, operator, name, "subgraph"), capture.inputs(frame, operator, name)
+    _join(capture, frame, operator, name, _inside(capture, frame, number, frame.builder, f"{name}/", inputs, name))
 
 
-def _branch(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
-    """``IF``: the branch that is taken where its condition is stored, else both as bodies."""
-    options = ("then_subgraph_index", "else_subgraph_index")
-    numbers = [_subgraph(capture, frame, operator, name, option) for option in options]
+def _composite(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
+    """``STABLEHLO_COMPOSITE``: what it decomposes into in the place of its call, in a scope of its name."""
+    number = _option(capture, frame, operator, name, "decomposition_subgraph_index")
     inputs = capture.inputs(frame, operator, name)
-    if not inputs:
+    segment = str(operator.options.get("name", ""))[:MAX_NAME].replace(".", "_")
+    results = _inside(capture, frame, number, frame.builder, f"{name}/", inputs, name, segment)
+    _join(capture, frame, operator, name, results)
+
+
+def _if(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
+    """``IF``: the second branch where the condition is 0."""
+    branches = {label: _option(capture, frame, operator, name, f"{label}_subgraph_index") for label in ("then", "else")}
+    _branch(capture, frame, operator, name, branches, lambda condition: 0 if condition else 1)
+
+
+def _case(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
+    """``STABLEHLO_CASE``: the branch of a number, the last one for a number that no branch has."""
+    numbers = operator.options.get("branch_subgraph_indices") or (-1,)
+    branches = {
+        f"branch{place}": _subgraph(capture, frame, number, name, "branch_subgraph_indices")
+        for place, number in enumerate(numbers)
+    }
+    last = len(branches) - 1
+    _branch(capture, frame, operator, name, branches, lambda index: int(index) if 0 <= index <= last else last)
+
+
+def _branch(
+    capture: Capture,
+    frame: Frame,
+    operator: Operator,
+    name: str,
+    branches: Mapping[str, int],
+    chosen: Callable[[Any], int],
+) -> None:
+    """The branch that is taken where that is known, else all as bodies."""
+    inputs = capture.inputs(frame, operator, name)
+    if not inputs or not inputs[0]:
         raise BadModel("a branch needs a condition", where=name, hint=_DAMAGED)
-    condition = capture.value_of(inputs[0])
+    condition, given = capture.value_of(inputs[0]), inputs[1:]
     if condition is not None and len(condition) == 1:
-        number = numbers[0] if condition[0] else numbers[1]
-        results = _inside(capture, frame, number, frame.builder, f"{name}/", inputs[1:], name)
-        _join(capture, frame, operator, name, results)
+        label, number = list(branches.items())[chosen(condition[0])]
+        capture.reached.update(branches.values())
+        capture.notes.append(f"{name}: its condition is stored, so the branch {label} runs always and the others never")
+        _join(capture, frame, operator, name, _inside(capture, frame, number, frame.builder, f"{name}/", given, name))
         return
-    bodies = []
-    for number, label in zip(numbers, ("then", "else"), strict=True):
+    bodies, captured = [], dict[str, None]()
+    for label, number in branches.items():
         builder = Builder(label)
-        captured = dict.fromkeys(one for one in inputs[1:] if capture.expose(frame, builder, one))
-        results = _inside(capture, frame, number, builder, f"{name}/{label}/", inputs[1:], name)
-        builder.inputs[:] = list(captured)
+        captured = dict.fromkeys(one for one in given if capture.expose(frame, builder, one))
+        results = _inside(capture, frame, number, builder, "", given, name)
+        _expect(results, operator.outputs, "it has", name)
         bodies.append(Body(label, builder.graph(results)))
-    operands = [("condition", inputs[0])]
-    operands += [("captures", one) for one in dict.fromkeys(inputs[1:]) if one not in capture.static]
-    _finish(capture, frame, operator, name, BRANCH, operands, bodies, "")
+    operands = [("condition", inputs[0]), *(("captures", one) for one in captured)]
+    types = [_common_type(capture, frame, operator, name, bodies, place) for place in range(len(operator.outputs))]
+    outputs = capture.outputs(frame, operator, name)
+    _add(capture, frame, operator, name, BRANCH, operands, types, outputs, bodies, "")
+
+
+def _common_type(
+    capture: Capture, frame: Frame, operator: Operator, name: str, bodies: Sequence[Body], place: int
+) -> TensorType | DType:
+    """The type of a result of all branches; where their shapes differ that which the file states."""
+    results = [body.graph.tensors[body.graph.outputs[place]] for body in bodies]
+    if len({one.shape for one in results}) == 1:
+        return results[0].type or results[0].dtype
+    stated = capture.stated(frame, operator)[place]
+    capture.notes.append(f"{name}: the shape of its result {place} depends on the branch that is taken")
+    return stated if capture.trusts_shapes and -1 not in stated.shape else stated.dtype
 
 
 def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
     """``WHILE``: what it carries goes through the body as often as the condition says."""
-    condition = _subgraph(capture, frame, operator, name, "cond_subgraph_index")
-    number = _subgraph(capture, frame, operator, name, "body_subgraph_index")
+    condition = _option(capture, frame, operator, name, "cond_subgraph_index")
+    number = _option(capture, frame, operator, name, "body_subgraph_index")
     inputs = capture.inputs(frame, operator, name)
+    _expect(operator.outputs, inputs, "it carries", name)
+    _expect(capture.model.subgraphs[condition].outputs, (name,), "its condition is one of", name)
+    if "" in inputs:
+        raise BadModel("a loop carries a tensor that is absent", where=name, hint=_DAMAGED)
+    same = capture.loops.unchanged(number)
+    carried = [place for place, one in enumerate(inputs) if place not in same and one not in capture.handles]
     first = _inside(capture, frame, condition, frame.builder, f"{name}/cond/", inputs, name)
-    builder = Builder("body")
-    carried = [capture.carry(frame, builder, f"{name}/{index}", one) for index, one in enumerate(inputs)]
-    results = _inside(capture, frame, number, builder, f"{name}/body/", carried, name)
-    goes_on = _inside(capture, frame, condition, builder, f"{name}/body/cond/", results, name)
-    _expect(goes_on, (name,), "a condition is one of", name)
-    bodies = [Body("body", builder.graph((*goes_on, *results)), None)]
-    operands = [*(("condition", one) for one in first), *(("carried", one) for one in inputs)]
-    _finish(capture, frame, operator, name, LOOP, operands, bodies, _UNKNOWN_TRIPS)
+    builder, inner = Builder("body"), list(inputs)
+    for place in carried:
+        tensor = frame.builder.tensors[inputs[place]]
+        inner[place] = builder.input(capture.names.fresh(f"{name}/{place}"), tensor.shape, tensor.dtype)
+    rest = dict.fromkeys(one for place, one in enumerate(inputs) if place not in carried)
+    captured = [one for one in rest if capture.expose(frame, builder, one)]
+    results = _inside(capture, frame, number, builder, "", inner, name)
+    _expect(results, inputs, "its body returns", name)
+    goes_on = _inside(capture, frame, condition, builder, "cond/", results, name)
+    _forget_growth(builder, {inner[place]: results[place] for place in carried})
+    values = [capture.value_of(one) for one in inputs]
+    starts = [int(one[0]) if one is not None and len(one) == 1 and _is_whole(one[0]) else None for one in values]
+    trips = capture.loops.trips(condition, number, starts)
+    operands = [("condition", first[0]), *(("carried", inputs[place]) for place in carried)]
+    operands += [("captures", one) for one in captured]
+    formals = [builder.tensors[inner[place]] for place in carried]
+    outputs = _carried_out(capture, frame, operator, name, inputs, carried)
+    body = Body("body", builder.graph((*goes_on, *(results[place] for place in carried))), trips)
+    types = [one.type or one.dtype for one in formals]
+    reason = _UNKNOWN_TRIPS if trips is None else ""
+    _add(capture, frame, operator, name, LOOP, operands, types, outputs, [body], reason)
 
 
-def _finish(
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int)
+
+
+def _carried_out(
+    capture: Capture, frame: Frame, operator: Operator, name: str, inputs: Sequence[str], carried: Sequence[int]
+) -> tuple[str, ...]:
+    """New ids for what a loop carries; its other results are what went into it."""
+    for place, number in enumerate(operator.outputs):
+        wanted = capture.fresh(frame, frame.graph.tensors[number]) if place in carried else inputs[place]
+        capture.bind(frame, number, wanted, name)
+    return tuple([frame.ids[operator.outputs[place]] for place in carried])
+
+
+def _forget_growth(builder: Builder, carried: Mapping[str, str]) -> None:
+    """Leave shapes open that change from pass to pass; ``carried`` are results of a body by the inputs that they become."""
+    lost: set[str] = set()
+    while changed := {one for one, result in carried.items() if one not in lost and _differs(builder, one, result)}:
+        lost |= changed
+        _forget(builder.tensors, builder.nodes, set(changed))
+
+
+def _differs(builder: Builder, one: str, other: str) -> bool:
+    return builder.tensors[one].shape != builder.tensors[other].shape
+
+
+def _forget(tensors: MutableMapping[str, Tensor], nodes: Sequence[Node], lost: set[str]) -> None:
+    """Leave the shapes of tensors open, and of all that is computed from them, in bodies too."""
+    for node in nodes:
+        if lost.isdisjoint(node.inputs):
+            continue
+        lost.update(node.outputs)
+        carried = [tensor for operand, tensor in node.operands if operand == "carried"]
+        for body in node.bodies:
+            inner = {one for one, outer in zip(body.graph.inputs, carried, strict=False) if outer in lost}
+            inner.update(lost.intersection(body.graph.inputs))
+            # A body's graph was frozen before what is around it was known.
+            _forget(cast("MutableMapping[str, Tensor]", body.graph.tensors), body.graph.nodes, inner)
+    for one in lost.intersection(tensors):
+        tensors[one] = Tensor(one, None, tensors[one].dtype, tensors[one].role)
+
+
+def _once(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
+    """``CALL_ONCE``: a subgraph that runs before the first inference only, so that no inference computes it.
+
+    What it stores, such as initial values of variables, is in the file all the same: constants, like all that nothing reads.
+    """
+    number = _option(capture, frame, operator, name, "init_subgraph_index")
+    _expect(operator.outputs, (), "it has", name)
+    builder = Builder("init")
+    _inside(capture, frame, number, builder, "", capture.inputs(frame, operator, name), name)
+    graph = builder.graph(())
+    kept = known_total(tensor.bytes for tensor in graph.stored())
+    stored = f"; the {kept:,} bytes that it stores are constants" if kept else ""
+    capture.notes.append(f"{name}: subgraph {number} runs once, before the first inference, and costs none{stored}")
+    _add(capture, frame, operator, name, LOOP, (), (), (), [Body("init", graph, 0)], "")
+
+
+def _add(
     capture: Capture,
     frame: Frame,
     operator: Operator,
     name: str,
     kind: str,
     operands: Sequence[tuple[str, str]],
+    types: Sequence[TensorType | DType],
+    outputs: Sequence[str],
     bodies: Sequence[Body],
     reason: str,
 ) -> None:
     """Add the node that holds bodies."""
-    stated = capture.stated(frame, operator)
-    is_known = capture.trusts_shapes and not any(-1 in one.shape for one in stated)
-    types: list[TensorType | None] = list(stated) if is_known else _returned(bodies[0], len(stated))
-    made = frame.builder.opaque(
+    frame.builder.opaque(
         kind,
         operands,
         types,
         name=name,
-        outputs=capture.outputs(frame, operator, name),
+        outputs=outputs,
         bodies=bodies,
         scope=scope_of(frame, name),
         origin=origin_of(operator),
         reason=reason,
     )
-    capture.check(frame, operator, made)
+    capture.check(frame, operator, [frame.ids[number] for number in operator.outputs])
 
 
-def _returned(body: Body, count: int) -> list[TensorType | None]:
-    """The types of the last results of a body."""
-    outputs = body.graph.outputs
-    return [body.graph.tensors[tensor].type for tensor in outputs[len(outputs) - count :]]
-
-
-def _call_once(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
-    """A subgraph that runs before the first inference only: what it does costs no inference anything."""
-    number = _subgraph(capture, frame, operator, name, "init_subgraph_index")
-    capture.reached.add(number)
-    capture.notes.append(f"subgraph {number} runs once, before the first inference (CALL_ONCE), and is not counted")
-
-
-def _variable(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
-    """``VAR_HANDLE``: a name for a variable, whose type is known where it is read or written."""
-    tensor = capture.outputs(frame, operator, name)[0]
-    container, shared = operator.options.get("container", ""), operator.options.get("shared_name", "")
-    capture.handles[tensor] = "/".join(part for part in (container, shared) if part) or tensor
-
-
-def _read(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
-    """``READ_VARIABLE``: a copy of a variable."""
-    kind = capture.type_of(frame.graph.tensors[operator.outputs[0]])
-    state = _state(capture, frame, operator, name, kind)
-    outputs = capture.outputs(frame, operator, name)
-    frame.builder.add("read_variable", [("state", state)], name=name, outputs=outputs, origin=operator.op)
-
-
-def _assign(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
-    """``ASSIGN_VARIABLE``: a variable takes a value."""
-    value = capture.find(frame, operator.inputs[1], name) if len(operator.inputs) == 2 else ""
-    kind = frame.builder.type_of(value)
-    if kind is None:
-        raise BadModel("what is assigned has no shape", where=name, hint=_DAMAGED)
-    state = _state(capture, frame, operator, name, kind)
-    frame.builder.add("assign_variable", [("state", state), ("x", value)], name=name, origin=operator.op)
-
-
-def _state(capture: Capture, frame: Frame, operator: Operator, name: str, kind: TensorType) -> str:
-    handle = capture.find(frame, operator.inputs[0], name) if operator.inputs else ""
-    if handle not in capture.handles:
-        raise BadModel("reads a variable that no VAR_HANDLE names", where=name, hint=_DAMAGED)
-    return capture.state(frame, capture.handles[handle], kind)
-
-
-SPECIAL: Final[Mapping[str, Callable[[Capture, Frame, Operator, str], None]]] = {
-    "CALL": _inline("subgraph"),
-    "STABLEHLO_COMPOSITE": _inline("decomposition_subgraph_index"),
-    "IF": _branch,
+SPECIAL: Final[Mapping[str, _Special]] = {
+    "CALL": _inlined,
+    "STABLEHLO_COMPOSITE": _composite,
+    "IF": _if,
+    "STABLEHLO_CASE": _case,
     "WHILE": _loop,
     "STABLEHLO_WHILE": _loop,
-    "CALL_ONCE": _call_once,
-    "VAR_HANDLE": _variable,
-    "READ_VARIABLE": _read,
-    "ASSIGN_VARIABLE": _assign,
+    "CALL_ONCE": _once,
+    **VARIABLES,
 }
 """Operators that are no call of one of ours, by name."""

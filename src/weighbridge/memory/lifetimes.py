@@ -47,11 +47,12 @@ def lifetimes(graph: Graph, operators: Mapping[str, Op], outside: frozenset[str]
 
     An input is alive from the start to its last reader (without one, at the start alone), an output of the graph to the
     end, and what nobody reads while the node runs that writes it.  The output of a view lies in its operand's storage.
-    Stored and static tensors are not here, nor are variables (role ``state``).
+    Stored and static tensors are not here, nor are variables (role ``state``) and views of them.
     """
     static = static_tensors(graph, operators, outside=outside)
     nodes = tuple(node for node in graph.nodes if runs(node, static))
-    running = {key for key, tensor in graph.tensors.items() if key not in static and tensor.role is not Role.STATE}
+    variables = {key for key, tensor in graph.tensors.items() if tensor.role is Role.STATE}
+    running = {key for key in graph.tensors if key not in static and key not in variables}
     storage_of = {tensor: tensor for tensor in graph.inputs if tensor in running}
     first, last = dict.fromkeys(storage_of, 0), dict.fromkeys(storage_of, 0)
     for place, node in enumerate(nodes):
@@ -60,8 +61,10 @@ def lifetimes(graph: Graph, operators: Mapping[str, Op], outside: frozenset[str]
                 last[storage_of[tensor]] = place
         viewed = _viewed(node, operators)
         for tensor in node.outputs:
-            if tensor not in running or viewed in static:
-                continue  # a variable, or a view of something stored: neither takes room here
+            if viewed in variables:
+                variables.add(tensor)
+            if tensor not in running or viewed in static or viewed in variables:
+                continue  # a variable, or a view of one or of something stored: none takes room here
             owner = storage_of[tensor] = storage_of.get(viewed, tensor)
             first.setdefault(owner, place)
             last[owner] = place

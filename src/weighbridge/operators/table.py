@@ -43,6 +43,7 @@ from .stateful import STATEFUL_OPERATORS
 from .text import TEXT_OPERATORS
 from .training import TRAINING_OPERATORS
 from .unary import UNARY_OPERATORS
+from .variables import VARIABLE_OPERATORS
 from .views import VIEW_OPERATORS
 from .windows import WINDOW_OPERATORS
 
@@ -90,6 +91,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         CLASS_OPERATORS,
         FOREST_OPERATORS,
         TRAINING_OPERATORS,
+        VARIABLE_OPERATORS,
     )
     for op in family
 }
