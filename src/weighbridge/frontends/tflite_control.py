@@ -135,24 +135,44 @@ def _branch(
         capture.notes.append(f"{name}: its condition is stored, so the branch {label} runs always and the others never")
         _join(capture, frame, operator, name, _inside(capture, frame, number, frame.builder, f"{name}/", given, name))
         return
-    bodies, captured = [], dict[str, None]()
-    for label, number in branches.items():
-        builder = Builder(label)
-        captured = dict.fromkeys(one for one in given if capture.expose(frame, builder, one))
-        results = _inside(capture, frame, number, builder, "", given, name)
-        _expect(results, operator.outputs, "it has", name)
-        bodies.append(Body(label, builder.graph(results)))
+    builders, results = [Builder(label) for label in branches], list[tuple[str, ...]]()
+    for builder, number in zip(builders, branches.values(), strict=True):
+        captured = [one for one in dict.fromkeys(given) if capture.expose(frame, builder, one)]
+        results.append(_inside(capture, frame, number, builder, "", given, name))
+        _expect(results[-1], operator.outputs, "it has", name)
     operands = [("condition", inputs[0]), *(("captures", one) for one in captured)]
-    types = [_common_type(capture, frame, operator, name, bodies, place) for place in range(len(operator.outputs))]
-    outputs = capture.outputs(frame, operator, name)
+    same = {
+        place: one[0] for place, one in enumerate(zip(*results, strict=True)) if len({*one}) == 1 and one[0] in given
+    }
+    places = [place for place, one in enumerate(results[0]) if place not in same and one not in capture.handles]
+    bodies = [
+        Body(builder.name, builder.graph([one[place] for place in places]))
+        for builder, one in zip(builders, results, strict=True)
+    ]
+    handles = {place: one for place, one in enumerate(results[0]) if one in capture.handles}
+    outputs = _bind_results(capture, frame, operator, name, {**same, **handles})
+    types = [_common_type(capture, frame, operator, name, bodies, index, place) for index, place in enumerate(places)]
     _add(capture, frame, operator, name, BRANCH, operands, types, outputs, bodies, "")
 
 
+def _bind_results(
+    capture: Capture, frame: Frame, operator: Operator, name: str, there: Mapping[int, str]
+) -> tuple[str, ...]:
+    """New ids for the results of an operator, but for those that are ``there`` already, by place."""
+    made = []
+    for place, number in enumerate(operator.outputs):
+        result = there.get(place)
+        if result is None:
+            made.append(result := capture.fresh(frame, frame.graph.tensors[number]))
+        capture.bind(frame, number, result, name)
+    return tuple(made)
+
+
 def _common_type(
-    capture: Capture, frame: Frame, operator: Operator, name: str, bodies: Sequence[Body], place: int
+    capture: Capture, frame: Frame, operator: Operator, name: str, bodies: Sequence[Body], index: int, place: int
 ) -> TensorType | DType:
     """The type of a result of all branches; where their shapes differ that which the file states."""
-    results = [body.graph.tensors[body.graph.outputs[place]] for body in bodies]
+    results = [body.graph.tensors[body.graph.outputs[index]] for body in bodies]
     if len({one.shape for one in results}) == 1:
         return results[0].type or results[0].dtype
     stated = capture.stated(frame, operator)[place]
@@ -188,7 +208,8 @@ def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None
     operands = [("condition", first[0]), *(("carried", inputs[place]) for place in carried)]
     operands += [("captures", one) for one in captured]
     formals = [builder.tensors[inner[place]] for place in carried]
-    outputs = _carried_out(capture, frame, operator, name, inputs, carried)
+    there = {place: one for place, one in enumerate(inputs) if place not in carried}
+    outputs = _bind_results(capture, frame, operator, name, there)
     body = Body("body", builder.graph((*goes_on, *(results[place] for place in carried))), trips)
     types = [one.type or one.dtype for one in formals]
     reason = _UNKNOWN_TRIPS if trips is None else ""
@@ -197,16 +218,6 @@ def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int)
-
-
-def _carried_out(
-    capture: Capture, frame: Frame, operator: Operator, name: str, inputs: Sequence[str], carried: Sequence[int]
-) -> tuple[str, ...]:
-    """New ids for what a loop carries; its other results are what went into it."""
-    for place, number in enumerate(operator.outputs):
-        wanted = capture.fresh(frame, frame.graph.tensors[number]) if place in carried else inputs[place]
-        capture.bind(frame, number, wanted, name)
-    return tuple([frame.ids[operator.outputs[place]] for place in carried])
 
 
 def _forget_growth(builder: Builder, carried: Mapping[str, str]) -> None:

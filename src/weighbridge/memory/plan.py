@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from weighbridge.arena import Arena
 from weighbridge.graph import Graph, Role, Tensor
-from weighbridge.memory.arena import ESTIMATE, arena_peak, persistent_bytes
+from weighbridge.memory.arena import ALIGNMENT_BYTES, ESTIMATE, arena_peak, persistent_bytes
 from weighbridge.memory.bricks import brick_profiles
 from weighbridge.memory.eager import EAGER, WORKSPACE, eager_peak
 from weighbridge.memory.held import is_layer
@@ -61,7 +61,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, scratch: s
         tensors=tuple(
             TensorSpan(storage.name, storage.bytes, storage.first, storage.last) for storage in spans.storages.values()
         ),
-        variable_bytes=known_total(tensor.bytes for tensor in _variables(deployed)),
+        variable_bytes=_variable_bytes(deployed),
         persistent_bytes=None,
         exact=not unknown,
         inapplicable=dict(_inapplicable(deployed, profiles, has_layers=bool(layers))),
@@ -128,6 +128,13 @@ def _with_persistent(arena: Arena, made: MemoryPlan) -> MemoryPlan:
     kept = persistent_bytes(arena.persistent)
     notes = made.notes if kept is None else (*made.notes, ESTIMATE)
     return made._replace(persistent=arena.persistent, persistent_bytes=kept, notes=notes)
+
+
+def _variable_bytes(graph: Graph) -> int | None:
+    """Of all variables; rounded up to whole places where a runtime keeps them in the arena."""
+    step = 1 if graph.arena is None or graph.arena.reason else ALIGNMENT_BYTES
+    sizes = [tensor.bytes for tensor in _variables(graph)]
+    return known_total(None if size is None else -(-size // step) * step for size in sizes)
 
 
 def _variables(graph: Graph) -> list[Tensor]:

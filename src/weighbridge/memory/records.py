@@ -95,7 +95,7 @@ class MemoryPlan(NamedTuple):
     A policy that does not apply has the reason in ``inapplicable``, no profile, and None for its peak: ``held`` where the blocks
     of the model are not known, ``held_contractions`` also without such layers, ``eager`` where no framework ran the model,
     ``arena_tflm`` where the runtime refuses the model or a size is unknown, ``nhcwb16_vela`` where layers compute in floating
-    point, there is control flow, or nobody knows which axis of a tensor holds channels.
+    point, there is control flow or a layer that Vela takes apart, or nobody knows which axis of a tensor holds channels.
     ``eager`` knows no elements, its node is one of the graph as written, and its profile, which is missing where the nodes run
     in another order than the calls, has what was held from a node to the next.  ``arena_tflm`` knows no elements either; its
     profile has the highest end in use from a node to the next, its node is the fullest of those that reach the peak, and
@@ -103,11 +103,11 @@ class MemoryPlan(NamedTuple):
     ``tensors`` are all storages with the first and the last node at which each is alive: the profile of ``live`` at a node is
     the sum of those that are alive at it, unless bodies of control flow need more.
     A figure that depends on a tensor of unknown size is None, ``exact`` is then false and ``notes`` names the tensor.
-    ``variable_bytes`` are tensors that survive from one inference to the next (role ``state``): beside the peaks, not in
-    them.  ``persistent`` is what TensorFlow Lite Micro keeps beside arena and variables as long as the model is loaded, by
-    library of kernels and size of a pointer; ``persistent_bytes``, an estimate, is the sum of the entry for its reference
-    kernels and pointers of 32 bits.  Empty and None where the file is for no such runtime.  ``training`` is None unless a
-    training plan was asked for.
+    ``variable_bytes`` are tensors that survive from one inference to the next (role ``state``), those in bodies as well: beside
+    the peaks, not in them; each rounded up to 16 B where TensorFlow Lite Micro keeps them.  ``persistent`` is what that runtime
+    keeps beside arena and variables as long as the model is loaded, by library of kernels and size of a pointer;
+    ``persistent_bytes``, an estimate, is the sum of the entry for its reference kernels and pointers of 32 bits.  Empty and None
+    where the file is for no such runtime.  ``training`` is None unless a training plan was asked for.
     """
 
     peak_bytes: Mapping[str, int | None]
