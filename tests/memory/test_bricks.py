@@ -15,7 +15,7 @@ import pytest
 from weighbridge import load, weigh
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
-from weighbridge.graph import Attribute, Graph
+from weighbridge.graph import UNKNOWN, Attribute, Graph, TensorType
 from weighbridge.memory.bricks import brick_profiles
 from weighbridge.memory.lifetimes import lifetimes
 from weighbridge.memory.records import NHCWB16
@@ -126,6 +126,9 @@ def _fully_connected(layers: Layers) -> str:
         ("square", _between(lambda layers, x: layers.then("mul", x, x)), 4096),
         ("a function of what is read elsewhere", _between(_gated), 4096),
         ("a function merged into a layer", _between(lambda layers, x: layers.then("sigmoid", x)), 2304),
+        ("requantised", _between(lambda layers, x: layers.then("requantize", x)), 2304),
+        ("mean of places", _between(lambda layers, x: layers.then("reduce_mean", x, axes=(1, 2))), 2304),
+        ("mean of channels", _between(lambda layers, x: layers.then("reduce_mean", x, axes=(3,))), 1536),
         ("four channels without a function", _between(lambda layers, x: layers.conv(x, 4), 8), 2048),
         ("a function of four channels", _between(lambda layers, x: layers.then("relu", x), 4), 512),
         (
@@ -248,13 +251,21 @@ def test_a_layout_changes_nothing() -> None:
     assert peak(_image("channels_first")) == peak(_image("channels_last")) == expected
 
 
-def test_floating_point_and_control_flow_have_no_figure() -> None:
+def test_what_vela_would_not_take_or_takes_apart_has_no_figure() -> None:
     builder = Builder("float")
     builder.input("x", (1, 8, 8, 4), DTYPES["float32"])
     builder.stored("w", (8, 1, 1, 4), DTYPES["float32"])
     attributes: dict[str, Attribute] = {"layout": "channels_last", "weight_layout": "o_spatial_i"}
     found = peak(builder.graph(builder.add("conv", [("x", "x"), ("w", "w")], attributes)))
     assert found == "Vela takes integers, not floating point"
+    builder = Builder("product")
+    for name in ("x", "w"):
+        builder.input(name, (2, 4, 4), INT8)
+    product = builder.graph(builder.add("matmul", [("x", "x"), ("w", "w")], QUANTISED))
+    assert peak(product) == "what Vela makes of matmul is not modelled"
+    layers = Layers()
+    foreign = layers.opaque(UNKNOWN, [("x", layers.conv("x", 8))], [TensorType((1, 8), INT8)], origin="CUSTOM")
+    assert peak(layers.graph(foreign)) == "what Vela makes of CUSTOM is not modelled"
     builder = Builder("no layer")
     builder.input("x", (1, 8), INT8)
     assert peak(builder.graph(builder.add("add", [("a", "x"), ("b", "x")]))) == "there is no layer that Vela would take"

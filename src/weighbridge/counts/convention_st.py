@@ -184,7 +184,7 @@ ST: Final = Convention(
         "div": _of_two_computed(5, None),
         "pow": _power,
         **dict.fromkeys(_FUNCTIONS, _function),
-        **dict.fromkeys(("quantize", "dequantize", "cast"), _converted),
+        **dict.fromkeys(("quantize", "dequantize", "requantize", "cast"), _converted),
         "softmax": _softmax,
         "batch_norm": _batch_norm,
         "transpose": _transpose,

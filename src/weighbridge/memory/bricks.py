@@ -40,7 +40,17 @@ _IN_BRICKS: Final = frozenset(
             "global_average_pool",
             "adaptive_max_pool",
         ),
-        *("adaptive_average_pool", "reduce_mean", "concat", "pad", "slice", "split", "quantize", "dequantize"),
+        *(
+            "adaptive_average_pool",
+            "reduce_mean",
+            "concat",
+            "pad",
+            "slice",
+            "split",
+            "quantize",
+            "dequantize",
+            "requantize",
+        ),
     }
 )
 """Operators that read and write bricks, beside those that work element by element."""
@@ -69,15 +79,27 @@ def brick_profiles(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) 
 
 
 def _refusal(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> str:
+    """Why the policy does not apply; "" if it does, or if the axes of channels will tell."""
     layers = [node for node in spans.nodes if _kind(node, operators) in (Kind.CONTRACTION, Kind.POOLING)]
-    for node in spans.nodes:
-        if node.bodies:
-            return "Vela leaves control flow to the processor"
+    if not layers:
+        return "there is no layer that Vela would take"
     for node in layers:
         kinds = {graph.tensors[tensor].dtype.kind for tensor in (*node.inputs[:1], *node.outputs[:1])}
         if "float" in kinds:
             return "Vela takes integers, not floating point"
-    return "" if layers else "there is no layer that Vela would take"
+    for node in spans.nodes:
+        if node.bodies:
+            return "Vela leaves control flow to the processor"
+        if node.operator not in operators or (node in layers and not _is_modelled(node, spans, operators)):
+            return f"what Vela makes of {node.origin or node.operator} is not modelled"
+    return ""
+
+
+def _is_modelled(node: Node, spans: Lifetimes, operators: Mapping[str, Op]) -> bool:
+    """Whether Vela runs a layer without tensors of its own; it does not a recurrent layer, or a product of two computed tensors."""
+    if node.operator == "matmul":
+        return any(tensor in spans.static for tensor in node.inputs)
+    return node.operator in _IN_BRICKS or _kind(node, operators) == Kind.POOLING
 
 
 def _kind(node: Node, operators: Mapping[str, Op]) -> str:
@@ -143,7 +165,8 @@ class _Plan:
             is_copied = node.operator == "resize" and node.attributes["mode"] == "nearest"
             return not is_copied, not is_copied and node.operator != "softmax"
         if node.operator in ("slice", "split", "reduce_mean"):
-            return self._cuts_channels(node), False
+            cuts = self._cuts_channels(node)
+            return cuts, cuts and node.operator == "reduce_mean"
         if node.operator == "concat":
             return False, self._joins_within_bricks(node)
         return self._convolves_in_parts(node) if node.operator == "conv" else (False, False)
@@ -182,7 +205,7 @@ class _Plan:
                 own = [storage for storage in self._storages(node.inputs) if self._is_own(storage)]
                 self._lie_in(iter(own), next(self._storages(node.outputs), None))
         for node in self.spans.nodes:
-            if _kind(node, self.operators) in _ELEMENT_BY_ELEMENT or node.operator == "quantize":
+            if _kind(node, self.operators) in _ELEMENT_BY_ELEMENT or node.operator in ("quantize", "requantize"):
                 self._overwrite(node)
 
     def _lie_in(self, storages: Iterator[str], place: str | None) -> None:
