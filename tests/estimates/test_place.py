@@ -184,7 +184,7 @@ def test_variable_tensors_live_beside_the_plan() -> None:
 
 
 def test_the_estimate_is_that_of_the_device_s_kernels() -> None:
-    demand = planned(400, kept(10), kept(20, "cmsis-nn"), kept(30, "esp-nn"), kept(99, "esp-nn", 8))
+    demand = planned(400, kept(10), kept(20, "CMSIS-NN"), kept(30, "ESP-NN"), kept(99, "ESP-NN", 8))
     found = {
         library: fit(demand, on(1000, kernel_library=library)).regions[1].estimated_bytes
         for library in ("cmsis-nn", "esp-nn", "reference", "")
@@ -192,7 +192,7 @@ def test_the_estimate_is_that_of_the_device_s_kernels() -> None:
     assert found == {"cmsis-nn": 40, "esp-nn": 50, "reference": 30, "": 30}
     notes = fit(demand, on(1000, kernel_library="esp-nn")).notes
     assert (
-        "SRAM: 50 B of the runtime's own data are an estimate (esp-nn kernels, 4-byte pointers: measured on one board)"
+        "SRAM: 50 B of the runtime's own data are an estimate (ESP-NN kernels, 4-byte pointers: measured on one board)"
         in notes
     )
 

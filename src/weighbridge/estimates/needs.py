@@ -88,7 +88,7 @@ def _arena(arena: ArenaDemand, demand: Demand, live: Need) -> Need:
 
 def _persistent(arena: ArenaDemand, device: Device) -> Need:
     """The estimate for the kernels that the device is known to use, else for those that any device can use."""
-    known = {one.library: one for one in arena.persistent if one.pointer_bytes == _POINTER_BYTES}
+    known = {one.library.lower(): one for one in arena.persistent if one.pointer_bytes == _POINTER_BYTES}
     found = known.get(device.kernel_library) or known.get(_ANY_LIBRARY)
     if found is None:
         return Need(PERSISTENT, None, exact=False, estimated=True, basis="no estimate is there")
