@@ -126,9 +126,11 @@ class _Plan:
         return _kind(node, self.operators) == Kind.VIEW
 
     def root(self, storage: str) -> str:
-        """The storage in whose place ``storage`` lies."""
-        while storage in self.place:
-            storage = self.place[storage]
+        """The storage in whose place ``storage`` lies; chains of places get shorter as they are walked."""
+        place = self.place
+        while storage in place:
+            place[storage] = place.get(place[storage], place[storage])
+            storage = place[storage]
         return storage
 
     def _reshaped(self) -> Iterator[str]:
