@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-FRAMEWORKS = {"onnx", "numpy", "google.protobuf", "torch", "tensorflow"}
+FRAMEWORKS = {"onnx", "numpy", "google.protobuf", "torch", "tensorflow", "tflite", "flatbuffers"}
 EXPORTED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "small_net.pt2"
 LIBRARIES = {"rich", "typer", "cattrs", "click"}
 
@@ -67,6 +67,17 @@ def test_an_onnx_model_loads_its_own_framework_alone(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
     assert not loaded_by(command("weigh", str(path))) & {"torch", "tensorflow", "torchvision", "transformers", "pandas"}
+
+
+def test_a_tflite_model_loads_no_framework_and_nothing_that_was_not_asked_for(tmp_path: Path) -> None:
+    from tests.tflite.damage import plain
+
+    path = tmp_path / "model.tflite"
+    path.write_bytes(plain())
+    modules = loaded_by(command("weigh", str(path)))
+    assert not modules & FRAMEWORKS
+    unasked = {"devices.device", "counts.conventions", "frontends.torch_inputs", "frontends.onnx_model", "estimates"}
+    assert not modules & {"rich", *(f"weighbridge.{name}" for name in unasked)}
 
 
 @pytest.mark.parametrize("name", ["resnet34", "alexnte"])

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from weighbridge.cli.main import main
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
-from weighbridge.report.spans import cells
+from weighbridge.report.spans import _IS_NARROW, cells
 
 NUMBERS = st.integers(0, 10**40).map(lambda number: f"{number:,}")
 WORDS = st.text("abc déf 日本", max_size=60)
@@ -100,3 +101,9 @@ def test_an_empty_table_of_energies_says_so(capsys: pytest.CaptureFixture[str]) 
     assert "the table is empty: it has no operation and no access" in shown
     assert "times the least" not in shown
     assert "each over" not in shown
+
+
+def test_characters_that_are_counted_without_rich_take_one_cell_there() -> None:
+    narrow = [chr(code) for code in range(0x11000) if _IS_NARROW.fullmatch(chr(code))]
+    assert len(narrow) > 800
+    assert {one: cell_len(one) for one in narrow if cell_len(one) != 1} == {}

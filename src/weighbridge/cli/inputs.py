@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from weighbridge.errors import BadSpec
-from weighbridge.frontends.torch_inputs import TensorSpec
 from weighbridge.graph import Shape
+
+if TYPE_CHECKING:
+    from weighbridge.frontends.torch_inputs import TensorSpec
 
 __all__ = ["Inputs", "is_size", "parse"]
 
@@ -35,8 +37,12 @@ class Inputs(NamedTuple):
         return {name: spec.shape for name, spec in self.named.items()}
 
 
-def parse(options: Iterable[str]) -> Inputs:
+def parse(options: Sequence[str]) -> Inputs:
     """The options as they were written.  Raises ``BadSpec``."""
+    if not options:
+        return Inputs((), {}, has_types=False)
+    from weighbridge.frontends.torch_inputs import TensorSpec
+
     positional: list[TensorSpec] = []
     named: dict[str, TensorSpec] = {}
     has_types = False

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from weighbridge.devices.catalogue import path_of
 from weighbridge.errors import BadSpec
-from weighbridge.frontends.onnx_external import names_as_data
-from weighbridge.sources import USER_FILE
+from weighbridge.sources import USER_FILE, file_of
 
 __all__ = ["STDOUT", "Input", "check_targets", "inputs_of"]
 
@@ -27,11 +25,16 @@ def inputs_of(source: str | None = None, on: Iterable[str] = (), energy: str | N
     """The files of the user that are read for a source, for devices and for a table of energies."""
     if source is not None:
         yield Input(_file_of(source), "the network")
-    for name in on:
-        if (path := path_of(name)) is not None:
-            yield Input(path, "the device file")
-    if energy is not None and (path := path_of(energy)) is not None:
-        yield Input(path, "the table of energies")
+    named = [
+        *((name, "the device file") for name in on),
+        *([] if energy is None else [(energy, "the table of energies")]),
+    ]
+    if named:
+        from weighbridge.devices.catalogue import path_of
+
+        for name, what in named:
+            if (path := path_of(name)) is not None:
+                yield Input(path, what)
 
 
 def check_targets(places: Iterable[str | None], inputs: Iterable[Input] = ()) -> None:
@@ -69,6 +72,8 @@ def _is_lost(target: Path, read: Path) -> bool:
     """Whether ``read``, or weights that it keeps in another file, would be overwritten."""
     if not target.exists() or not read.exists():
         return False
+    from weighbridge.frontends.onnx_external import names_as_data
+
     return target.samefile(read) or names_as_data(read, target)
 
 
@@ -77,8 +82,8 @@ def _file_of(source: str) -> Path:
     by_user = USER_FILE.fullmatch(source)
     if by_user is not None:
         return Path(by_user["path"])
-    before, _, after = source.rpartition(":")
     if source.startswith("transformers:"):
         path = Path(source.partition(":")[2].strip())
         return path / "config.json" if path.is_dir() else path
-    return Path(before) if before.lower().endswith(".toml") and after else Path(source)
+    found = file_of(source)
+    return Path(source) if found is None else found[0]

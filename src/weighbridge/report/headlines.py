@@ -142,6 +142,8 @@ def _activations(facts: NetworkFacts) -> Iterator[Headline]:
 
 def _by_conventions(facts: NetworkFacts) -> Iterator[Headline]:
     """A line for the MACs, named after the convention, which it defines; then one for the activations or the weights."""
+    if not facts.conventions:
+        return
     from weighbridge.counts.conventions import CONVENTIONS
 
     for name, found in facts.conventions.items():

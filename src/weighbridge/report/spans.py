@@ -10,6 +10,10 @@ from typing import NamedTuple
 __all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "fit", "in_ascii", "level", "pad", "wrap"]
 
 
+_IS_NARROW = re.compile("[ -~\xa0-\u02ff\u2010-\u2027\u2500-\u25fc]*")
+"""Characters of one cell each: Latin ones, dashes and dots, and what bars and frames are drawn with."""
+
+
 class Style(StrEnum):
     """What a span is; the values are rich's names for how it looks."""
 
@@ -44,7 +48,7 @@ class Line(tuple[Span, ...]):
 
 def cells(text: str) -> int:
     """How many cells ``text`` takes: wide characters two, combining ones none."""
-    if text.isascii():
+    if _IS_NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len
 
