@@ -137,7 +137,7 @@ def test_the_page_on_json_has_the_keys_of_a_report() -> None:
     collect(json.loads(report.to_json()))
     documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
     assert keys - set(POLICIES) - report.on[0].energy.by.keys() <= documented
-    not_counted, runtime = {"node", "reason"}, {"library", "pointer_bytes", "structure_bytes", "kernel_bytes"}
+    not_counted, runtime = {"reason"}, {"library", "pointer_bytes", "structure_bytes", "kernel_bytes"}
     assert documented - keys == not_counted | runtime  # of which AlexNet has none
 
 
