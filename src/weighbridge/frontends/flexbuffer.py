@@ -29,7 +29,9 @@ def read_map(data: memoryview | bytes) -> Mapping[str, int | float | bool]:
     try:
         return _read(memoryview(data))
     except (IndexError, KeyError, ValueError, struct.error):
-        raise BadModel("the options of a custom operator are damaged", hint="download or convert the file again") from None
+        raise BadModel(
+            "the options of a custom operator are damaged", hint="download or convert the file again"
+        ) from None
 
 
 def _read(data: memoryview) -> Mapping[str, int | float | bool]:

@@ -92,7 +92,7 @@ class Signature(NamedTuple):
 
 
 class TfliteModel(NamedTuple):
-    """``metadata`` is (offset, bytes) in the file by name."""
+    """``metadata`` is (offset, bytes) in the file by name; ``behind`` are the buffers whose data stand behind the flatbuffer."""
 
     path: Path
     data: memoryview
@@ -101,3 +101,4 @@ class TfliteModel(NamedTuple):
     subgraphs: tuple[Subgraph, ...]
     metadata: Mapping[str, tuple[int, int]]
     signatures: tuple[Signature, ...]
+    behind: frozenset[int] = frozenset()

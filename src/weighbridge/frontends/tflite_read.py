@@ -94,6 +94,7 @@ def _model(path: Path, data: memoryview) -> TfliteModel:
         signatures=tuple(
             [_located(f"signature {index}", _signature, one, subgraphs) for index, one in enumerate(root.tables(7))]
         ),
+        behind=frozenset(index for index, one in enumerate(root.tables(4)) if one.number(1, "Q") > _IN_FILE),
     )
 
 

@@ -61,14 +61,9 @@ def _svdf(call: Call) -> _Buffers:
     """svdf_common.cc: a value for every filter, and in integers one for every unit."""
     batch, filters = dimension_of(call.input(0), 0), dimension_of(call.input(1), 0)
     first = Scratch("filtered", 4 * batch * filters)
-    if _type(call, 1) == "float32":
+    if _type(call, 0) != "int8":
         return (first,)
-    return first, Scratch("sums", 4 * batch * _units(call, filters))
-
-
-def _units(call: Call, filters: int) -> int:
-    rank = call.operator.options.get("rank", 0)
-    return filters // rank if rank else 0
+    return first, Scratch("sums", 4 * batch * (filters // (call.operator.options.get("rank") or 1)))
 
 
 def _lstm(call: Call) -> _Buffers:
@@ -98,9 +93,8 @@ def _mean_or_sum(call: Call) -> _Buffers:
 
 def _mirror_pad(call: Call) -> _Buffers:
     """mirror_pad.cc: how many values a step of each output axis passes, in output and input."""
-    output = call.output(0)
-    axes = 0 if output is None else len(output.shape or ())
-    return Scratch("output strides", _INT * axes), Scratch("input strides", _INT * len(_shape(call, 0)))
+    axes = len(_shape(call, 0))
+    return Scratch("output strides", _INT * axes), Scratch("input strides", _INT * axes)
 
 
 def _add_n(call: Call) -> _Buffers:
@@ -112,7 +106,10 @@ def _detection_postprocess(call: Call) -> _Buffers:
     """detection_postprocess.cc."""
     options = call.custom_options()
     boxes, classes = dimension_of(call.input(0), 1), int(options.get("num_classes", 0))
-    most, scores = int(options.get("max_detections", 0)), dimension_of(call.input(1), 1) * dimension_of(call.input(1), 2)
+    most, scores = (
+        int(options.get("max_detections", 0)),
+        dimension_of(call.input(1), 1) * dimension_of(call.input(1), 2),
+    )
     return (
         Scratch("candidates", boxes),
         Scratch("decoded boxes", 16 * boxes),
