@@ -13,7 +13,7 @@ from weighbridge.errors import GraphError
 from weighbridge.frontends import onnx_fold
 from weighbridge.frontends.foreign import Foreign
 from weighbridge.frontends.onnx_arrays import MAX_ELEMENTS, Array, Question
-from weighbridge.frontends.tflite_strided_slice import plan_of
+from weighbridge.frontends.tflite_strided_slice import BEFORE_ALL, plan_of
 from weighbridge.graph import Shape
 
 __all__ = ["FOLDABLE", "fold"]
@@ -124,20 +124,14 @@ def _strided_slice(call: Foreign, inputs: Arrays, shapes: Shapes) -> Results:
         return None
     begin, end, strides = (_ints(one) for one in inputs[1:4])
     plan = plan_of(call.attributes, x.shape, len(begin), begin, end, strides)
-    taken = [one for one in plan.taken if one is not None]
-    attributes = {
-        "starts": [one.start for one in taken],
-        "ends": [one.stop if one.stop >= 0 else -MAX_ELEMENTS - 1 for one in taken],
-        "steps": [one.step for one in taken],
-    }
-    found = _onnx("Slice", inputs[:1], shapes, **attributes)
+    found = _onnx("Slice", inputs[:1], shapes, **plan.bounds)
     shape = tuple(size for size in plan.shape if size is not None)
     return None if found is None else [found[0]._replace(shape=shape)]
 
 
 def _reversed(call: Foreign, inputs: Arrays, shapes: Shapes) -> Results:
     axes = _ints(inputs[1])
-    ends, steps = (-MAX_ELEMENTS - 1,) * len(axes), (-1,) * len(axes)
+    ends, steps = (BEFORE_ALL,) * len(axes), (-1,) * len(axes)
     x = inputs[0]
     starts = [x.shape[axis] - 1 for axis in axes] if x is not None else []
     return _onnx("Slice", inputs[:1], shapes, starts=starts, ends=ends, axes=axes, steps=steps)

@@ -13,8 +13,10 @@ from typing import Any, Final, NamedTuple
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape
 
-__all__ = ["Plan", "plan_of"]
+__all__ = ["BEFORE_ALL", "Plan", "plan_of"]
 
+BEFORE_ALL: Final = -(1 << 62)
+"""An end in front of the first position, counted from behind the last."""
 _WHOLE, _NEW = "whole", "new"
 Values = Sequence[int] | None
 
@@ -32,6 +34,16 @@ class Plan(NamedTuple):
     def is_known(self) -> bool:
         """Whether all positions are known."""
         return None not in self.taken
+
+    @property
+    def bounds(self) -> Mapping[str, tuple[int, ...]]:
+        """Starts, ends and steps of the positions that are known, as Python and ONNX count them."""
+        taken = [one if one else range(0) for one in self.taken if one is not None]
+        return {
+            "starts": tuple(one.start for one in taken),
+            "ends": tuple(one.stop if one.stop >= 0 else BEFORE_ALL for one in taken),
+            "steps": tuple(one.step for one in taken),
+        }
 
 
 def plan_of(options: Mapping[str, Any], shape: Shape, count: int, begin: Values, end: Values, strides: Values) -> Plan:

@@ -76,11 +76,10 @@ def _cast(call: Foreign) -> Mapping[str, Attribute]:
 
 
 def _quantize(call: Foreign) -> Sequence[Step]:
-    """Of values that are quantised already, from one scale to another."""
-    kind = call.type(0)
-    name = call.services.dtype_name(call.operand(0)) if kind is None else kind.dtype.name
-    operator = "requantize" if name.startswith(("int", "uint")) else "quantize"
-    return (Step(operator, bind(call, "x"), _cast(call), call.outputs),)
+    """Of values that are quantised already, from one scale to another.  What made real ones has computed with real ones."""
+    if call.services.dtype_name(call.operand(0)).startswith(("int", "uint")):
+        return (Step("requantize", bind(call, "x"), _cast(call), call.outputs),)
+    return (Step("quantize", bind(call, "x"), {**_cast(call), "folds": False}, call.outputs),)
 
 
 def _dequantize(call: Foreign) -> Sequence[Step]:

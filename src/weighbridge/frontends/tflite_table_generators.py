@@ -7,9 +7,9 @@ from math import isfinite
 from typing import Final
 
 from weighbridge.errors import BadModel
-from weighbridge.frontends.foreign import As, Foreign, Rule, Step
+from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_steps import number_in
-from weighbridge.graph import UNKNOWN, Attribute
+from weighbridge.graph import UNKNOWN, Attribute, TensorType
 
 __all__ = ["GENERATOR_RULES"]
 
@@ -22,6 +22,11 @@ def _dtype(call: Foreign) -> dict[str, Attribute]:
 def _shape(call: Foreign) -> Attribute:
     values = call.sizes(0)
     return UNKNOWN if values is None else values
+
+
+def _rank(call: Foreign) -> Sequence[Step]:
+    """One number, whatever it is of."""
+    return (Step("rank", bind(call, "x"), {}, call.outputs, (TensorType((), call.stated[0].dtype),)),)
 
 
 def _filled(call: Foreign) -> Sequence[Step]:
@@ -51,7 +56,7 @@ def _range(call: Foreign) -> Mapping[str, Attribute]:
 
 GENERATOR_RULES: Final[Mapping[str, Rule]] = {
     "SHAPE": As("shape", "x"),
-    "RANK": As("rank", "x"),
+    "RANK": _rank,
     "BROADCAST_ARGS": As("broadcast_shape", "a b"),
     "FILL": _filled,
     "ZEROS_LIKE": As("constant_of_shape", "", _zeros),

@@ -8,7 +8,7 @@ from typing import Final
 from weighbridge.errors import BadModel, GraphError
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_steps import number_in
-from weighbridge.frontends.tflite_strided_slice import Plan, plan_of
+from weighbridge.frontends.tflite_strided_slice import BEFORE_ALL, plan_of
 from weighbridge.frontends.tflite_table_generators import GENERATOR_RULES
 from weighbridge.frontends.tflite_table_reductions import REDUCTION_RULES
 from weighbridge.frontends.tflite_table_selection import SELECTION_RULES
@@ -129,7 +129,7 @@ def _strided_slice(call: Foreign) -> Sequence[Step]:
         return (Step("slice", bind(call, _SLICED), unknown, call.outputs),)
     values = [call.sizes(position) for position in (1, 2, 3)]
     plan = plan_of(call.attributes, x.shape, begin.elements, *values)
-    attributes = _bounds(plan) if plan.is_known else unknown
+    attributes: Mapping[str, Attribute] = plan.bounds if plan.is_known else unknown
     sizes, shape = _whole(plan.sizes), _whole(plan.shape)
     dtype = call.stated[0].dtype
     if plan.sizes == plan.shape:
@@ -142,19 +142,6 @@ def _strided_slice(call: Foreign) -> Sequence[Step]:
         Step("slice", bind(call, _SLICED), attributes, (taken,), (known,)),
         Step("reshape", [("x", taken)], target, call.outputs),
     )
-
-
-def _bounds(plan: Plan) -> dict[str, Attribute]:
-    """The positions as our slices have them; an end before the first position is counted from behind the last."""
-    taken = [one for one in plan.taken if one is not None]
-    return {
-        "starts": tuple(one.start for one in taken),
-        "ends": tuple(one.stop if one.stop >= 0 else _BEFORE_ALL for one in taken),
-        "steps": tuple(one.step for one in taken),
-    }
-
-
-_BEFORE_ALL: Final = -(1 << 62)
 
 
 def _whole(sizes: Sequence[int | None]) -> Shape | None:
@@ -186,7 +173,7 @@ def _reversed(call: Foreign) -> Sequence[Step]:
     attributes: dict[str, Attribute] = {"starts": UNKNOWN, "ends": UNKNOWN}
     if axes is not None:
         backwards = (-1,) * len(axes)
-        attributes = {"starts": backwards, "ends": (_BEFORE_ALL,) * len(axes), "axes": axes, "steps": backwards}
+        attributes = {"starts": backwards, "ends": (BEFORE_ALL,) * len(axes), "axes": axes, "steps": backwards}
     return (Step("slice", bind(call, "x axes"), attributes, call.outputs, () if x is None else (x,)),)
 
 

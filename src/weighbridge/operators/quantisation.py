@@ -4,6 +4,9 @@ The work of an element: quantising is 1 div (by the scale), 1 add (rounding), 1 
 (to the range of the type); dequantising is 1 mul, and 1 add where there is a zero point; from one scale to another is 1 mul, 3
 add (two zero points, rounding) and 2 compare.  Dynamic quantisation takes 2 compare an element more for the range, and for the
 tensor as a whole 4 compare, 3 add and 2 div for scale and zero point.
+
+Where real numbers stand between dequantising and quantising, the file may only note in this way that a quantised operator computes
+them (QDQ); where ``folds`` is false the runtime computes with real numbers, as TensorFlow Lite does.
 """
 
 from __future__ import annotations
@@ -122,7 +125,7 @@ QUANTISATION_OPERATORS: Final = (
         "x scale:statistic? zero_point:statistic?",
         _quantize,
         _quantize_work,
-        attributes={"dtype": "", "axis": 1, "block_size": 0},
+        attributes={"dtype": "", "axis": 1, "block_size": 0, "folds": True},
         summary="x / scale, rounded, plus the zero point, kept in the range of the type",
     ),
     Op(

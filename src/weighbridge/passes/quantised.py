@@ -22,7 +22,7 @@ def fold_quantisation(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> 
     """``graph`` with float operators between dequantised operands and quantised results made quantised operators.
 
     An operator is folded if all its running float operands come from ``dequantize`` and all readers of its results are
-    ``quantize``, a chain of unary functions in between included; it then reads and writes the quantised tensors.
+    ``quantize`` (one that folds), a chain of unary functions in between included; it then reads and writes the quantised tensors.
     Dequantised stored tensors are read as they are stored by every operator that runs, also where the activations are
     float (weight-only quantisation), and through static moves.  What is left of ``quantize`` and ``dequantize`` (at the
     inputs and outputs, around an operator that stays float) is nodes of the graph.
@@ -37,6 +37,11 @@ def fold_quantisation(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> 
 
 def _is_dequantize(node: Node) -> bool:
     return node.operator == "dequantize"
+
+
+def _folds(node: Node) -> bool:
+    """Whether it quantises what a quantised operator before it may have computed."""
+    return node.operator == "quantize" and bool(node.attributes.get("folds", True))
 
 
 def _read_as_stored(graph: Graph, operators: Mapping[str, Op], static: frozenset[str]) -> Graph:
@@ -139,7 +144,7 @@ class _Folding:
         readers = [self.old.nodes[place] for place in self.readers.get(tensor, ())]
         if not readers:
             return None
-        if all(reader.operator == "quantize" and reader.operands[0][1] == tensor for reader in readers):
+        if all(_folds(reader) and reader.operands[0][1] == tensor for reader in readers):
             quantised = [self.tensors[reader.outputs[0]] for reader in readers]
             others = {one.id for one in quantised[1:]}
             if len({one.dtype.name for one in quantised}) == 1 and not others & self.fixed:
