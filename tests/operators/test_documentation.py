@@ -28,6 +28,7 @@ FREE = {
     *("read_variable", "assign_variable"),
     *("shape", "size", "rank", "broadcast_shape", "constant_of_shape", "eye_like"),
     *("space_to_batch", "batch_to_space", "dilate", "sparse_to_dense", "slice_update", "set_diagonal"),
+    *("hash_table_find", "hash_table_import", "hash_table_size"),
     *("sequence_construct", "sequence_empty", "sequence_at", "sequence_insert", "sequence_erase", "sequence_length"),
     *("split_to_sequence", "concat_from_sequence", "optional", "optional_get_element", "optional_has_element"),
     *("string_normalizer", "string_concat", "string_split", "regex_full_match"),

@@ -29,7 +29,7 @@ ATTRIBUTES = (
     SCALARS | st.lists(NUMBERS, max_size=6).map(tuple) | st.lists(SCALARS | st.tuples(SCALARS), max_size=4).map(tuple)
 )
 
-WITHOUT_RESULT = {"assign_variable"}
+WITHOUT_RESULT = {"assign_variable", "hash_table_import"}
 
 
 @st.composite

@@ -264,6 +264,19 @@ def test_padded_non_max_suppression():
         call("padded_non_max_suppression", outputs, boxes=(7, 4), scores=(6,))
 
 
+def test_tables_of_keys():
+    """A value for every key, of the type of the value that stands for none."""
+    table = {1: 2.0}
+    keys = [[1, 5], [7, 1]]
+    made = np.array([[table.get(key, 0.0) for key in row] for row in keys], "float32")
+    found = call("hash_table_find", {}, keys=typed((2, 2), "string"), default=typed((), "float32"))
+    assert (shape_of(found), found.outputs[0].dtype.name) == (made.shape, made.dtype.name)
+    assert call("hash_table_import", {}, keys=(3,), values=(3,)).outputs == ()
+    with pytest.raises(GraphError):
+        call("hash_table_import", {}, keys=(3,), values=(4,))
+    assert shape_of(call("hash_table_size", {})) == (1,)
+
+
 def test_a_value_that_nobody_knows_leaves_the_shape_open():
     x, row = typed((2, 3), "int8"), typed((1,), "int64")
     cases = {

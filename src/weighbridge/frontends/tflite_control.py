@@ -15,6 +15,7 @@ from weighbridge.dtypes import DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends.fresh_names import MAX_NAME
 from weighbridge.frontends.tflite_calls import origin_of, scope_of
+from weighbridge.frontends.tflite_hash_tables import HASH_TABLES
 from weighbridge.frontends.tflite_loops import MAX_DEPTH
 from weighbridge.frontends.tflite_model import Operator
 from weighbridge.frontends.tflite_variables import VARIABLES
@@ -300,5 +301,6 @@ SPECIAL: Final[Mapping[str, _Special]] = {
     "STABLEHLO_WHILE": _loop,
     "CALL_ONCE": _once,
     **VARIABLES,
+    **HASH_TABLES,
 }
 """Operators that are no call of one of ours, by name."""

@@ -122,7 +122,7 @@ def _strided_slice(call: Foreign, inputs: Arrays, shapes: Shapes) -> Results:
     x = inputs[0]
     if x is None:
         return None
-    begin, end, strides = (_ints(one) for one in inputs[1:4])
+    begin, end, strides = (_ints(inputs[position]) for position in (1, 2, 3))
     plan = plan_of(call.attributes, x.shape, len(begin), begin, end, strides)
     found = _onnx("Slice", inputs[:1], shapes, **plan.bounds)
     shape = tuple(size for size in plan.shape if size is not None)

@@ -121,4 +121,7 @@ SELECTION_RULES: Final[Mapping[str, Rule]] = {
     "NON_MAX_SUPPRESSION_V4": As("padded_non_max_suppression", _BOXES, _size, "indices count"),
     "NON_MAX_SUPPRESSION_V5": As("padded_non_max_suppression", _BOXES, _size, "indices scores count"),
     "BUCKETIZE": _bucketize,
+    # The handle of a table is no tensor of ours.
+    "HASHTABLE_FIND": As("hash_table_find", "- keys default"),
+    "HASHTABLE_SIZE": As("hash_table_size", ""),
 }

@@ -20,6 +20,7 @@ from .gathering import GATHERING_OPERATORS
 from .generators import GENERATOR_OPERATORS
 from .geometry import GEOMETRY_OPERATORS
 from .gradients import GRADIENT_OPERATORS
+from .hashing import HASHING_OPERATORS
 from .linear import LINEAR_OPERATORS
 from .linear_attention import LINEAR_ATTENTION_OPERATORS
 from .losses import LOSS_OPERATORS
@@ -79,6 +80,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         SELECTION_OPERATORS,
         DETECTION_OPERATORS,
         SEGMENT_OPERATORS,
+        HASHING_OPERATORS,
         SPECTRAL_OPERATORS,
         SIGNAL_OPERATORS,
         AUDIO_OPERATORS,
