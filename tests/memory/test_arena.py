@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -135,6 +136,12 @@ def test_where_the_file_puts_two_in_one_place_they_count_once() -> None:
     assert [one.offset for one in plan.buffers] == [32, 48, 0]
     assert (plan.bytes, plan.lower_bound_bytes, plan.excess_bytes) == (112, 96, 16)
     assert plan.fragmentation_bytes == 112 - (48 + 32)
+
+
+def test_a_plan_of_the_file_that_begins_before_the_arena_is_none() -> None:
+    buffers = (ArenaBuffer("x", 64, 0, 1), ArenaBuffer("y", 64, 1, 1, "one", offset=-16))
+    plan = memory.plan(replace(chain("one"), arena=Arena(buffers, ("", "one"))))
+    assert plan.inapplicable[ARENA] == "the plan in the file puts y before the beginning of the arena"
 
 
 def test_a_runtime_that_refuses_a_model_has_no_plan_and_says_why() -> None:
@@ -379,7 +386,19 @@ def test_other_widths_drop_the_record_and_say_so_and_the_same_ones_keep_it() -> 
 # Published ----------------------------------------------------------------------------------------------------------
 
 
+def test_measured_arenas(shared: Path) -> None:
+    """The files of which TensorFlow Lite Micro's own figure is known, variables apart."""
+    with (shared / "facts" / "tflm.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 26
+    found = {row["file"]: weigh(shared / "data" / row["file"]).memory for row in rows}
+    assert {file: plan.peak_bytes[ARENA] for file, plan in found.items()} == {
+        row["file"]: int(row["arena_nonpersistent_bytes"]) for row in rows
+    }
+
+
 def test_alive_at_once_is_less_than_the_arena_of_visual_wake_words(shared: Path) -> None:
     plan = weigh(shared / "data" / "tflite" / "mlperf_tiny" / "vww_96_int8.tflite").memory
+    assert plan.arena.source == "runtime"
     assert (plan.arena.lower_bound_bytes, plan.arena.bytes, plan.arena.excess_bytes) == (55_296, 73_728, 18_432)
     assert plan.peak_bytes["live"] == 55_296

@@ -7,10 +7,9 @@ policies know are packed in the same way, one scope a running node.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Final, NamedTuple
 
 from weighbridge.arena import Arena, ArenaBuffer, PersistentBytes
@@ -45,6 +44,11 @@ class ArenaPeak(NamedTuple):
     node: str | None
     profile: tuple[int, ...] | None
 
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Where each tensor lies; of several buffers of one name, the first."""
+        return {one.name: one.offset for one in reversed(self.plan.buffers) if not one.is_scratch}
+
 
 def arena_peak(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scratch: str) -> ArenaPeak | str:
     """The arena of ``graph`` as it runs, with ``scratch`` added where that is a name, or why there is none."""
@@ -59,10 +63,16 @@ def arena_peak(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scra
     arena = graph.arena
     if scratch == IM2COL and not arena.reason:
         arena = with_im2col(arena, graph, spans, operators)
-    if arena.reason:
-        return arena.reason
+    reason = arena.reason or _misplaced(arena)
+    if reason:
+        return reason
     plan = planned(arena, "runtime", scratch)
     return ArenaPeak(plan, plan.peak_node, _profile(plan, _starts(plan.scopes, spans.nodes)))
+
+
+def _misplaced(arena: Arena) -> str:
+    found = next((one.name for one in arena.buffers if one.offset is not None and one.offset < 0), None)
+    return "" if found is None else f"the plan in the file puts {found} before the beginning of the arena"
 
 
 def planned(arena: Arena, source: str, scratch: str = "") -> ArenaPlan:
@@ -116,17 +126,23 @@ def _peak_scope(buffers: Sequence[PlacedBuffer], top: int, scopes: Sequence[str]
 
 def _lower_bound(requests: Sequence[Request], offsets: Sequence[int]) -> int:
     """The most that is alive at one moment; of what has an offset of its own, what lies in one place counts once."""
-    change: Counter[int] = Counter()
-    for one in requests:
-        change[one.first] += one.size
-        change[one.last + 1] -= one.size
-    moments = sorted(change)
-    if all(one.offset is None for one in requests):
-        return max(accumulate(change[moment] for moment in moments), default=0)
-    places = list(zip(requests, offsets, strict=True))
-    return max(
-        _covered((offset, one.size) for one, offset in places if one.first <= moment <= one.last) for moment in moments
-    )
+    if any(one.offset is not None for one in requests):
+        return max(map(_covered, _alive_at_once(requests, offsets)), default=0)
+    change: dict[int, int] = {}
+    for size, first, last, _ in requests:
+        change[first] = change.get(first, 0) + size
+        change[last + 1] = change.get(last + 1, 0) - size
+    return max(accumulate(change[moment] for moment in sorted(change)), default=0)
+
+
+def _alive_at_once(requests: Sequence[Request], offsets: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
+    """Offsets and sizes of what is alive, at every moment at which something begins."""
+    coming = sorted(zip(requests, offsets, strict=True), key=lambda one: one[0].first)
+    alive: list[tuple[Request, int]] = []
+    for moment, new in groupby(coming, key=lambda one: one[0].first):
+        alive = [one for one in alive if one[0].last >= moment]
+        alive += new
+        yield [(offset, one.size) for one, offset in alive]
 
 
 def _covered(pieces: Iterable[tuple[int, int]]) -> int:

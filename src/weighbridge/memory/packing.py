@@ -8,7 +8,7 @@ requests placed before it that are alive when it is.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 __all__ = ["Request", "pack"]
@@ -40,24 +40,25 @@ def pack(requests: Sequence[Request]) -> list[int]:
     """
     by_moment, by_offset = _ByMoment(requests), _ByOffset()
     offsets = [0] * len(requests)
-    for placed, place in enumerate(_order(requests)):
-        request = requests[place]
-        if request.offset is not None:
-            offset = request.offset
-        elif _SCAN * by_moment.most_alive(place) < placed:
-            offset = by_moment.first_gap(place, request)
+    order = _order(requests)
+    for placed, place in enumerate(order):
+        size, _, _, given = requests[place]
+        if given is not None:
+            offset = given
+        elif _SCAN * by_moment.most_alive[place] < placed:
+            offset = by_moment.first_gap(place, size)
         else:
-            offset = by_offset.first_gap(request)
+            by_offset.add((requests[one], offsets[one]) for one in order[by_offset.count : placed])
+            offset = by_offset.first_gap(requests[place])
         offsets[place] = offset
-        by_moment.add(place, offset, offset + request.size)
-        by_offset.add((offset, offset + request.size, request.first, request.last))
+        by_moment.add(place, (offset, offset + size))
     return offsets
 
 
-def _order(requests: Sequence[Request]) -> Iterator[int]:
-    yield from (place for place, request in enumerate(requests) if request.offset is not None)
+def _order(requests: Sequence[Request]) -> list[int]:
+    given = [place for place, request in enumerate(requests) if request.offset is not None]
     free = [place for place in reversed(range(len(requests))) if requests[place].offset is None]
-    yield from sorted(free, key=lambda place: -requests[place].size)
+    return [*given, *sorted(free, key=lambda place: -requests[place].size)]
 
 
 class _ByMoment:
@@ -68,25 +69,23 @@ class _ByMoment:
     """
 
     def __init__(self, requests: Sequence[Request]) -> None:
-        firsts, lasts = sorted(one.first for one in requests), sorted(one.last for one in requests)
+        firsts, lasts = sorted([one.first for one in requests]), sorted([one.last for one in requests])
         moments = sorted({*firsts, *lasts})
-        ranks = dict(zip(moments, range(len(moments), 2 * len(moments)), strict=True))
-        self._lives = [(ranks[one.first], ranks[one.last] + 1) for one in requests]
         before = {moment: bisect_left(lasts, moment) for moment in moments}
         until = {moment: bisect_right(firsts, moment) for moment in moments}
-        self._born = [(until[one.first], until[one.last]) for one in requests]
-        self._most = [until[one.last] - before[one.first] for one in requests]
-        order = sorted(range(len(requests)), key=lambda place: requests[place].first)
-        self._slots = {place: slot for slot, place in enumerate(order)}
+        self.most_alive = [until[last] - before[first] for _, first, last, _ in requests]
+        """How many, placed or not, are alive at some moment of each: all but those after it and before it."""
+        ranks = dict(zip(moments, range(len(moments), 2 * len(moments)), strict=True))
+        self._lives = [(ranks[first], ranks[last] + 1) for _, first, last, _ in requests]
+        self._born = [(until[first], until[last]) for _, first, last, _ in requests]
+        self._slots = [0] * len(requests)
+        for slot, place in enumerate(sorted(range(len(requests)), key=lambda place: requests[place].first)):
+            self._slots[place] = slot
         self._taken: list[_Taken | None] = [None] * len(requests)
         self._tree: dict[int, list[_Taken]] = {}
-        self._levels: set[int] = set()
+        self._levels: list[int] = []
 
-    def most_alive(self, place: int) -> int:
-        """How many requests, placed or not, are alive at some moment of one: all but those after it and before it."""
-        return self._most[place]
-
-    def first_gap(self, place: int, request: Request) -> int:
+    def first_gap(self, place: int, size: int) -> int:
         begin, end = self._born[place]
         alive = [taken for taken in self._taken[begin:end] if taken is not None]
         leaf = self._lives[place][0]
@@ -95,7 +94,7 @@ class _ByMoment:
             if found is not None:
                 alive += found
         alive.sort()
-        size, lowest = request.size, 0
+        lowest = 0
         for offset, past in alive:
             if offset - lowest >= size:
                 break
@@ -103,8 +102,7 @@ class _ByMoment:
                 lowest = past
         return lowest
 
-    def add(self, place: int, offset: int, past: int) -> None:
-        taken = offset, past
+    def add(self, place: int, taken: _Taken) -> None:
         self._taken[self._slots[place]] = taken
         low, high = self._lives[place]
         level = 0
@@ -118,11 +116,12 @@ class _ByMoment:
             low, high, level = low >> 1, high >> 1, level + 1
 
     def _stand(self, level: int, node: int, taken: _Taken) -> None:
-        self._levels.add(level)
         if node in self._tree:
             self._tree[node].append(taken)
         else:
             self._tree[node] = [taken]
+            if level not in self._levels:
+                self._levels.append(level)
 
 
 class _Block:
@@ -155,21 +154,35 @@ class _Block:
 
 
 class _ByOffset:
-    """What is placed, in the order of offsets, in blocks that are stepped over where all of it is alive or none.
-
-    What was added since the last question waits for the next one.
-    """
+    """What is placed, in the order of offsets, in blocks that are stepped over where all of it is alive or none."""
 
     def __init__(self) -> None:
+        self.count = 0
         self._blocks: list[_Block] = []
         self._starts: list[int] = []
-        self._waiting: list[_Entry] = []
 
-    def add(self, entry: _Entry) -> None:
-        self._waiting.append(entry)
+    def add(self, placed: Iterable[tuple[Request, int]]) -> None:
+        new = [(offset, offset + size, first, last) for (size, first, last, _), offset in placed]
+        self.count += len(new)
+        if len(new) > len(self._blocks):
+            entries = sorted([*new, *(entry for block in self._blocks for entry in block.entries)])
+            self._blocks = [_Block(entries[at : at + _BLOCK]) for at in range(0, len(entries), _BLOCK)]
+            self._starts = [block.entries[0][0] for block in self._blocks]
+            return
+        for entry in new:
+            self._add(entry)
+
+    def _add(self, entry: _Entry) -> None:
+        at = max(bisect_right(self._starts, entry[0]) - 1, 0)
+        block = self._blocks[at]
+        block.add(entry)
+        self._starts[at] = block.entries[0][0]
+        if len(block.entries) == 2 * _BLOCK:
+            halves = block.entries[:_BLOCK], block.entries[_BLOCK:]
+            self._blocks[at : at + 1] = map(_Block, halves)
+            self._starts[at : at + 1] = [half[0][0] for half in halves]
 
     def first_gap(self, request: Request) -> int:
-        self._file()
         size, first, last, _ = request
         lowest = 0
         for block in self._blocks:
@@ -186,20 +199,3 @@ class _ByOffset:
                     if past > lowest:  # noqa: PLR1730 - a call of max is slower, and this is the innermost loop
                         lowest = past
         return lowest
-
-    def _file(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if len(waiting) > len(self._blocks):
-            entries = sorted([*waiting, *(entry for block in self._blocks for entry in block.entries)])
-            self._blocks = [_Block(entries[at : at + _BLOCK]) for at in range(0, len(entries), _BLOCK)]
-            self._starts = [block.entries[0][0] for block in self._blocks]
-            return
-        for entry in waiting:
-            at = max(bisect_right(self._starts, entry[0]) - 1, 0)
-            block = self._blocks[at]
-            block.add(entry)
-            self._starts[at] = block.entries[0][0]
-            if len(block.entries) == 2 * _BLOCK:
-                halves = block.entries[:_BLOCK], block.entries[_BLOCK:]
-                self._blocks[at : at + 1] = map(_Block, halves)
-                self._starts[at : at + 1] = [half[0][0] for half in halves]

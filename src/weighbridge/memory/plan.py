@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from weighbridge.arena import Arena
 from weighbridge.graph import Graph, Role, Tensor
-from weighbridge.memory.arena import ALIGNMENT_BYTES, ESTIMATE, arena_peak, persistent_bytes
+from weighbridge.memory.arena import ALIGNMENT_BYTES, ESTIMATE, ArenaPeak, arena_peak, persistent_bytes
 from weighbridge.memory.bricks import brick_profiles
 from weighbridge.memory.eager import EAGER, WORKSPACE, eager_peak
 from weighbridge.memory.held import is_layer
@@ -53,13 +53,18 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, scratch: s
     peaks = dict(_peaks(profiles, spans, layers))
     unknown = list(dict.fromkeys(_unknown(spans, operators)))
     notes = (_missing(unknown),) if unknown else ()
+    arena = arena_peak(deployed, spans, operators, scratch)
+    offsets = {} if isinstance(arena, str) else arena.offsets
     made = MemoryPlan(
         peak_bytes={policy: peak.bytes for policy, peak in peaks.items()},
         peak_elements={policy: peak.elements for policy, peak in peaks.items()},
         peak_node={policy: peak.node for policy, peak in peaks.items()},
         profile={policy: tuple(profile.bytes) for policy, profile in profiles.items() if profile is not None},
         tensors=tuple(
-            TensorSpan(storage.name, storage.bytes, storage.first, storage.last) for storage in spans.storages.values()
+            [
+                TensorSpan(name, size, first, last, offsets.get(name))
+                for name, size, _, first, last in spans.storages.values()
+            ]
         ),
         variable_bytes=_variable_bytes(deployed),
         persistent_bytes=None,
@@ -67,7 +72,7 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, scratch: s
         inapplicable=dict(_inapplicable(deployed, profiles, has_layers=bool(layers))),
         notes=notes,
     )
-    made = _with_arena(deployed, spans, operators, scratch, _with_eager(deployed, spans, made))
+    made = _with_arena(arena, _with_eager(deployed, spans, made))
     made = _with_bricks(deployed, spans, operators, made)
     return made if deployed.arena is None else _with_persistent(deployed.arena, made)
 
@@ -94,19 +99,14 @@ def _with_eager(graph: Graph, spans: Lifetimes, made: MemoryPlan) -> MemoryPlan:
     )
 
 
-def _with_arena(
-    graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scratch: str, made: MemoryPlan
-) -> MemoryPlan:
-    found = arena_peak(graph, spans, operators, scratch)
+def _with_arena(found: ArenaPeak | str, made: MemoryPlan) -> MemoryPlan:
     if isinstance(found, str):
         return made._replace(inapplicable={**made.inapplicable, ARENA: found})
-    offsets = {one.name: one.offset for one in reversed(found.plan.buffers) if not one.is_scratch}
     return made._replace(
         peak_bytes={**made.peak_bytes, ARENA: found.plan.bytes},
         peak_elements={**made.peak_elements, ARENA: None},
         peak_node={**made.peak_node, ARENA: found.node},
         profile=made.profile if found.profile is None else {**made.profile, ARENA: found.profile},
-        tensors=tuple([TensorSpan(*span[:-1], offsets.get(span.name)) for span in made.tensors]),
         arena=found.plan,
     )
 
