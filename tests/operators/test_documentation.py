@@ -25,7 +25,7 @@ FREE = {
     *("depth_to_space", "space_to_depth", "reverse_sequence", "trilu", "pack_sequences", "unpack_sequences"),
     *("keyed_embedding", "text_runs", "frames", "frame_stack", "delay"),
     *("embedding", "gather", "gather_elements", "gather_nd", "tensor_scatter", "one_hot", "compress", "max_unpool"),
-    *("read_variable", "assign_variable"),
+    *("read_variable", "assign_variable", "slice_at", "gather_slices"),
     *("shape", "size", "rank", "broadcast_shape", "constant_of_shape", "eye_like"),
     *("space_to_batch", "batch_to_space", "dilate", "sparse_to_dense", "slice_update", "set_diagonal"),
     *("hash_table_find", "hash_table_import", "hash_table_size"),

@@ -329,3 +329,35 @@ def test_a_quantised_tensor_may_hold_its_scale_itself():
         assert work_of(name, found) == work_of(name, with_both)
         with pytest.raises(GraphError, match="zero points"):
             call(name, {}, x=x, zero_point=typed((), "int8"))
+
+
+def sorted_line(line, compares):
+    """By insertion, as good as any where the values lie well; every comparison is counted."""
+    done = []
+    for value in line:
+        place = len(done)
+        while place and compares(done[place - 1], value):
+            place -= 1
+        done.insert(place, value)
+    return done
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple), st.data())
+def test_sort_takes_at_least_what_a_line_in_order_takes(shape, data) -> None:
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    tally = Tally()
+    values = np.arange(math.prod(shape)).reshape(shape)
+    lines = np.moveaxis(values, axis, -1).reshape(-1, shape[axis]) if values.size else []
+    for line in lines:
+        assert sorted_line(line, lambda a, b: tally.select(a > b, 1, 0)) == list(line)
+    found = call("sort", {"axis": axis}, xs=[shape, shape])
+    assert [one.shape for one in found.outputs] == [shape, shape]
+    assert least_of("sort", found) == tally.work
+    assert work_of("sort", found) == (tally.work if shape[axis] < 3 else None)
+
+
+def test_sort_orders_tensors_of_one_shape() -> None:
+    with pytest.raises(GraphError):
+        call("sort", {}, xs=[(3, 4), (3,)])
+    with pytest.raises(GraphError):
+        call("sort", {"axis": 2}, xs=[(3, 4)])

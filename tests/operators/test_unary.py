@@ -120,6 +120,7 @@ FORMULAS = [
     ("silu", {"alpha": 1.3}, None, {}, lambda t, x: t.mul(x, t.sigmoid(t.mul(1.3, x)))),
     ("gelu", {"approximate": "sigmoid"}, None, {}, lambda t, x: t.mul(x, t.sigmoid(t.mul(1.702, x)))),
     ("rsqrt", {}, None, {}, lambda t, x: t.div(1, t.special(math.sqrt, x))),
+    ("cbrt", {}, None, {}, lambda t, x: t.special(math.cbrt, x)),
     ("square", {}, None, {}, lambda t, x: t.mul(x, x)),
     ("truncate", {}, None, {}, lambda t, x: t.sub(x, math.fmod(x, 1))),
     ("fraction", {}, None, {}, lambda t, x: t.sub(x, t.sub(x, math.fmod(x, 1)))),

@@ -30,6 +30,7 @@ from weighbridge.frontends.tflite_calls import (
     stated_type,
     stated_types,
 )
+from weighbridge.frontends.tflite_functions import applied
 from weighbridge.frontends.tflite_loops import Loops
 from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_table import RULES, custom_rule
@@ -267,6 +268,10 @@ class Capture:
             start, count = operator.custom_options
             attributes["custom_options"] = self.model.data[start : start + count]
         return Foreign(
+        function = applied(self.model, operator)
+        if function is not None:
+            self.reached.add(function[0])
+            attributes["function"] = function[1]
             name,
             "",
             operator.custom or operator.op,

@@ -10,19 +10,19 @@ from weighbridge.frontends.foreign import As, Foreign, Held, Rule, Step, asked_s
 from weighbridge.frontends.onnx_steps import number_in
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
 
-__all__ = ["SELECTION_RULES"]
+__all__ = ["SELECTION_RULES", "is_table"]
 
 
 def _gather(call: Foreign) -> Sequence[Step]:
     """Rows of a stored table of numbers, chosen while the network runs, are an embedding."""
     axis, batch, rank = call.get("axis", 0), call.get("batch_dims", 0), call.rank(1)
-    if axis in (0, -2) and not batch and _is_table(call) and not call.services.is_static(call.operand(1)):
+    if axis in (0, -2) and not batch and is_table(call) and not call.services.is_static(call.operand(1)):
         return (Step("embedding", bind(call, "w indices"), {}, call.outputs),)
     attributes = {"axis": axis, "batch_dims": batch + rank if batch < 0 and rank is not None else batch}
     return (Step("gather", bind(call, "x indices"), attributes, call.outputs),)
 
 
-def _is_table(call: Foreign) -> bool:
+def is_table(call: Foreign) -> bool:
     """Whether a stored matrix is looked up, of real numbers or of integers that stand for them."""
     table = call.type(0)
     if table is None or len(table.shape) != 2 or not call.services.is_static(call.operand(0)):

@@ -92,6 +92,15 @@ def _multinomial_work(call: Call) -> Work:
     return Work(add=classes, special=classes + draws, compare=draws * call.x.shape[1])
 
 
+def _random_bits(call: Call) -> tuple[TensorType, ...]:
+    """The state of the generator afterwards, and the numbers."""
+    return call.state, TensorType(sizes_of(call, "shape"), dtype_of(call))
+
+
+def _random_bits_work(call: Call) -> None:
+    """Depends on the generator."""
+
+
 def _window(call: Call) -> tuple[TensorType | DType, ...]:
     dtype = dtype_of(call)
     if not known(call, "size"):
@@ -192,6 +201,15 @@ GENERATOR_OPERATORS: Final = (
         attributes={**_SHAPED, **_FLOAT},
         random=True,
         summary="normal random numbers",
+    ),
+    Op(
+        "random_bits",
+        Kind.GENERATOR,
+        "state",
+        _random_bits,
+        _random_bits_work,
+        attributes={**_SHAPED, "dtype": REQUIRED},
+        summary="random bits that follow from the state of a generator, and its state afterwards",
     ),
     Op(
         "random_uniform_like",

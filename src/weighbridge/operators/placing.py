@@ -79,7 +79,7 @@ PLACING_OPERATORS: Final = (
     Op(
         "slice_update",
         Kind.MOVE,
-        "x updates starts:control?",
+        "x updates *starts:control",
         _slice_update,
         nothing,
         summary="x with a slice written over, from a place that is known only at run time",

@@ -57,6 +57,25 @@ def _compared(call: Call) -> Work:
     return Work(compare=call.x.elements // size * (size - 1) if size else 0)
 
 
+def _sort(call: Call) -> tuple[TensorType, ...]:
+    """All tensors of one shape, ordered together."""
+    xs = call.all("xs")
+    if not xs or any(x.shape != xs[0].shape for x in xs):
+        raise GraphError(f"tensors of shapes {', '.join(str(x.shape) for x in xs)} have no order together")
+    axis_of(call.integer("axis"), len(xs[0].shape))
+    return xs
+
+
+def _sort_work(call: Call) -> Work | None:
+    """At least n - 1 compares a line of n, by how the values lie."""
+    return _line_compares(call) if call.outputs[0].shape[call.integer("axis")] < 3 else None
+
+
+def _line_compares(call: Call) -> Work:
+    size = call.outputs[0].shape[call.integer("axis")]
+    return Work(compare=call.outputs[0].elements // size * (size - 1) if size else 0)
+
+
 def _kth_value(call: Call) -> tuple[TensorType, ...]:
     shape, k = call.x.shape, call.integer("k")
     axis = axis_of(call.integer("axis"), len(shape))
@@ -236,6 +255,16 @@ SELECTION_OPERATORS: Final = (
         least_work=_best,
         attributes={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True},
         summary="the k largest or smallest along an axis, and their positions",
+    ),
+    Op(
+        "sort",
+        Kind.INDEX,
+        "*xs",
+        _sort,
+        _sort_work,
+        least_work=_line_compares,
+        attributes={"axis": -1},
+        summary="values along an axis in an order that their program defines, and others in the same order",
     ),
     Op(
         "kth_value",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from .addressing import ADDRESSING_OPERATORS
 from .attention import ATTENTION_OPERATORS
 from .audio import AUDIO_OPERATORS
 from .blocks import BLOCK_OPERATORS
@@ -75,6 +76,7 @@ OPERATORS: Final[Mapping[str, Op]] = {
         QUANTISATION_OPERATORS,
         GATHERING_OPERATORS,
         PLACING_OPERATORS,
+        ADDRESSING_OPERATORS,
         GENERATOR_OPERATORS,
         SAMPLING_OPERATORS,
         SELECTION_OPERATORS,

@@ -100,6 +100,7 @@ UNARY_OPERATORS: Final = (
     _unary("reciprocal", "1 / x", of_complex=QUOTIENT, div=1),
     _unary("sqrt", "square root", special=1),
     _unary("rsqrt", "1 / sqrt(x)", div=1, special=1),
+    _unary("cbrt", "cube root", special=1),
     _unary("exp", "exp(x)", of_complex=Work(mul=2, special=3), special=1),
     *(
         _unary(name, f"{name}(x)", special=1)
