@@ -57,7 +57,7 @@ arena_tflm step by step: 5 steps, one a node; in step 0 the inputs are filled
   0 └┬───────────┬───────────┬─────
      0           2           4
            ▲ peak, step 1
-  capitals: alive at the peak; #: scratch; a buffer is drawn where most of a line is its own
+  capitals: alive at the peak; #: scratch; each cell shows what takes most of it
 """
 
 

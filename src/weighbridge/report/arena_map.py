@@ -40,7 +40,7 @@ def arena_map(memory: MemoryPlan) -> ArenaMap | None:
         steps=len(plan.scopes),
         peak=peak,
         pieces=tuple(_pieces(plan.buffers, capitals)),
-        key=f"capitals: alive at the peak; {SCRATCH_MARK}: scratch; a buffer is drawn where most of a line is its own",
+        key=f"capitals: alive at the peak; {SCRATCH_MARK}: scratch; each cell shows what takes most of it",
         figures=tuple(_figures(plan, memory, peak)),
         alive=_alive(plan, peak, alive, capitals),
     )
