@@ -267,11 +267,11 @@ class Capture:
         if operator.custom_options is not None:
             start, count = operator.custom_options
             attributes["custom_options"] = self.model.data[start : start + count]
-        return Foreign(
         function = applied(self.model, operator)
         if function is not None:
             self.reached.add(function[0])
             attributes["function"] = function[1]
+        return Foreign(
             name,
             "",
             operator.custom or operator.op,
