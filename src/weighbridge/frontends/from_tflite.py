@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from weighbridge.arena import Arena
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel, GraphError, WeighbridgeError
 from weighbridge.frontends.input_sizes import Sizes, settle
@@ -19,6 +20,7 @@ from weighbridge.frontends.tflite_capture import Capture, Frame
 from weighbridge.frontends.tflite_inputs import Entry, by_label, entry_of, inputs_of
 from weighbridge.frontends.tflite_model import TfliteModel
 from weighbridge.frontends.tflite_read import read_model
+from weighbridge.frontends.tflm_requests import arena_of
 from weighbridge.graph import Graph
 
 __all__ = ["load_tflite"]
@@ -71,7 +73,8 @@ def _graph(
         capture.operators(frame)
         outputs = [capture.find(frame, number, "its outputs") for number in subgraph.outputs]
         outputs = [one for one in outputs if one not in capture.handles]
-        return _finished(capture, frame, builder, outputs, _notes(capture, entry, sizes))
+        graph = _finished(capture, frame, builder, outputs, _notes(capture, entry, sizes))
+        return replace(graph, arena=_arena(capture, entry, sizes))
     except GraphError as error:
         raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
 
@@ -87,7 +90,14 @@ def _finished(capture: Capture, frame: Frame, builder: Builder, outputs: list[st
         quantised=capture.quantised,
     )
     builder.notes += notes
-    return replace(builder.graph(outputs), arena=None)
+    return builder.graph(outputs)
+
+
+def _arena(capture: Capture, entry: Entry, sizes: Sizes) -> Arena | None:
+    """What TensorFlow Lite Micro asks for, which runs the first subgraph with the sizes of the file; None for others."""
+    if entry.subgraph or sizes.is_overridden:
+        return None
+    return arena_of(capture.model, capture.nodes, capture.tensors)
 
 
 def _notes(capture: Capture, entry: Entry, sizes: Sizes) -> list[str]:
