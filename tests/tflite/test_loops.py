@@ -219,3 +219,42 @@ def test_loops_of_files(name: str, passes: int | None, shared: Path) -> None:
 def test_what_a_loop_hands_on_is_the_input_itself(shared: Path) -> None:
     found = load_tflite(shared / "data" / "tflite" / "litert" / "while_op_with_forwarding_input.bin")
     assert found.outputs[2] == "increment_value"
+
+
+def test_a_limit_that_follows_from_a_shape() -> None:
+    """As many passes as x has columns, asked for in the condition at every pass."""
+    condition, body = counter("LESS", number("limit", 7))
+    sizes = [tensor("s", (2,), "INT32"), tensor("one", (), "INT32", data=(1,)), number("columns")]
+    asked = [op("SHAPE", "x", "s", {"out_type": 2}), op("GATHER", "s one", "columns"), op("LESS", "i columns", "c")]
+    condition = condition._replace(tensors=[*condition.tensors, *sizes], operators=asked)
+    found = loop(condition, body, number("i0", 0))
+    assert trips(found) == 8
+    assert weigh(found).facts.macs == 8 * 2 * 8 * 8
+
+
+def test_a_limit_that_follows_from_a_shape_that_grows_is_not_known() -> None:
+    condition, body = counter("LESS", number("limit", 7))
+    sizes = [tensor("s", (2,), "INT32"), tensor("one", (), "INT32", data=(0,)), number("rows")]
+    asked = [op("SHAPE", "x", "s", {"out_type": 2}), op("GATHER", "s one", "rows"), op("LESS", "i rows", "c")]
+    condition = condition._replace(tensors=[*condition.tensors, *sizes], operators=asked)
+    tensors = [tensor("y", (4, 8)) if one.name == "y" else one for one in body.tensors]
+    grown = body._replace(tensors=tensors, operators=[op("CONCATENATION", "x x", "y", {"axis": 0}), body.operators[1]])
+    assert trips(loop(condition, grown, number("i0", 0))) is None
+
+
+@pytest.mark.parametrize(("start", "passes"), [(10, 0), (0, None)])
+def test_a_flag_that_the_body_sets_once_and_for_all(start: int, passes: int | None) -> None:
+    """The condition looks at what it makes of the flag: before the first pass that is another number."""
+    condition, body = counter("LESS", number("limit", 7))
+    tests = [op("ADD", "j one", "more"), op("LESS", "more limit", "c")]
+    condition = condition._replace(
+        tensors=[*condition.tensors, number("j"), number("one", 1), number("more")],
+        inputs=[*condition.inputs, "j"],
+        operators=tests,
+    )
+    body = body._replace(
+        tensors=[*body.tensors, number("j"), number("zero", 0)],
+        inputs=[*body.inputs, "j"],
+        outputs=[*body.outputs, "zero"],
+    )
+    assert trips(loop(condition, body, number("i0", 0), number("j0", start))) == passes

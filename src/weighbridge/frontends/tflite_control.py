@@ -63,7 +63,26 @@ def _inside(
     name: str,
     segment: str = "",
 ) -> tuple[str, ...]:
-    """Add the operators of a subgraph to a builder, its inputs being these tensors there; returns the ids of its outputs.
+    """The ids of the outputs of a subgraph whose operators are added to a builder."""
+    inner = _entered(capture, frame, number, builder, path, inputs, name, segment)
+    return _results(capture, inner, name)
+
+
+def _results(capture: Capture, frame: Frame, name: str) -> tuple[str, ...]:
+    return tuple([capture.find(frame, tensor, name) for tensor in frame.graph.outputs])
+
+
+def _entered(
+    capture: Capture,
+    frame: Frame,
+    number: int,
+    builder: Builder,
+    path: str,
+    inputs: Sequence[str],
+    name: str,
+    segment: str = "",
+) -> Frame:
+    """Add the operators of a subgraph to a builder, its inputs being these tensors there.
 
     Names of its nodes begin with ``path``; those in a body stand below its node and need none.  ``segment`` is what their scope
     has more than that of the call.
@@ -75,7 +94,7 @@ def _inside(
     for tensor, outer in zip(graph.inputs, inputs, strict=True):
         capture.bind(inner, tensor, outer, name)
     capture.operators(inner)
-    return tuple([capture.find(inner, tensor, name) for tensor in graph.outputs])
+    return inner
 
 
 def _join(capture: Capture, frame: Frame, operator: Operator, name: str, results: Sequence[str]) -> None:
@@ -192,21 +211,22 @@ def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None
         raise BadModel("a loop carries a tensor that is absent", where=name, hint=_DAMAGED)
     same = capture.loops.unchanged(number)
     carried = [place for place, one in enumerate(inputs) if place not in same and one not in capture.handles]
-    first = _inside(capture, frame, condition, frame.builder, f"{name}/cond/", inputs, name)
+    first = _entered(capture, frame, condition, frame.builder, f"{name}/cond/", inputs, name)
     builder, inner = Builder("body"), list(inputs)
     for place in carried:
         tensor = frame.builder.tensors[inputs[place]]
         inner[place] = builder.input(capture.names.fresh(f"{name}/{place}"), tensor.shape, tensor.dtype)
     rest = dict.fromkeys(one for place, one in enumerate(inputs) if place not in carried)
     captured = [one for one in rest if capture.expose(frame, builder, one)]
-    results = _inside(capture, frame, number, builder, "", inner, name)
+    repeated = _entered(capture, frame, number, builder, "", inner, name)
+    results = _results(capture, repeated, name)
     _expect(results, inputs, "its body returns", name)
-    goes_on = _inside(capture, frame, condition, builder, "cond/", results, name)
-    _forget_growth(builder, {inner[place]: results[place] for place in carried})
-    values = [capture.value_of(one) for one in inputs]
-    starts = [int(one[0]) if one is not None and len(one) == 1 and _is_whole(one[0]) else None for one in values]
-    trips = capture.loops.trips(condition, number, starts)
-    operands = [("condition", first[0]), *(("carried", inputs[place]) for place in carried)]
+    tested = _entered(capture, frame, condition, builder, "cond/", results, name)
+    goes_on = _results(capture, tested, name)
+    grows = _forget_growth(builder, {inner[place]: results[place] for place in carried})
+    frames = [] if grows else [first, repeated, tested]
+    trips = _trips(capture, condition, number, inputs, frames)
+    operands = [("condition", _results(capture, first, name)[0]), *(("carried", inputs[place]) for place in carried)]
     operands += [("captures", one) for one in captured]
     formals = [builder.tensors[inner[place]] for place in carried]
     there = {place: one for place, one in enumerate(inputs) if place not in carried}
@@ -217,16 +237,29 @@ def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None
     _add(capture, frame, operator, name, LOOP, operands, types, outputs, [body], reason)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int)
+def _trips(capture: Capture, condition: int, body: int, inputs: Sequence[str], frames: Sequence[Frame]) -> int | None:
+    """How often a loop runs, where that follows from values that are known before inference.
+
+    ``frames`` are those of its subgraphs: what is known in all of one is so in every pass, unless shapes change.
+    """
+
+    def known(subgraph: int, tensor: int) -> tuple[Any, ...] | None:
+        found = {capture.value_of(one.ids.get(tensor, "")) for one in frames if one.subgraph == subgraph}
+        return found.pop() if len(found) == 1 else None
+
+    return capture.loops.trips(condition, body, [capture.value_of(one) for one in inputs], known)
 
 
-def _forget_growth(builder: Builder, carried: Mapping[str, str]) -> None:
-    """Leave shapes open that change from pass to pass; ``carried`` are results of a body by the inputs that they become."""
+def _forget_growth(builder: Builder, carried: Mapping[str, str]) -> bool:
+    """Leave shapes open that change from pass to pass, and tell whether one does.
+
+    ``carried`` are results of a body by the inputs that they become.
+    """
     lost: set[str] = set()
     while changed := {one for one, result in carried.items() if one not in lost and _differs(builder, one, result)}:
         lost |= changed
         _forget(builder.tensors, builder.nodes, set(changed))
+    return bool(lost)
 
 
 def _differs(builder: Builder, one: str, other: str) -> bool:

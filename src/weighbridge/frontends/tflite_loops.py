@@ -6,9 +6,9 @@ every pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from weighbridge.frontends.tflite_model import Operator, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_values import values_of
@@ -54,12 +54,17 @@ class _Series(NamedTuple):
         return self.second + self.step * (passes - 1) if passes else self.first
 
 
+Known = Callable[[int, int], Sequence[Any] | None]
+"""The values of a tensor of a subgraph that are the same in every pass, None where they are not known."""
+
+
 class _Counted(NamedTuple):
-    """A loop's body, the values that it starts with by place, and those among them that never change."""
+    """A loop's body, the values that it starts with by place, those among them that never change, and what else never does."""
 
     body: int
     starts: Sequence[int | None]
     fixed: Mapping[int, int]
+    known: Known
 
 
 class Loops:
@@ -83,14 +88,11 @@ class Loops:
             )
         return known
 
-    def trips(self, condition: int, body: int, starts: Sequence[int | None]) -> int | None:
-        """How often a loop runs whose carried tensors have these values before it, None where one is not known or no number.
-
-        None where that is not known.
-        """
-        same = self.unchanged(body)
-        fixed = {place: start for place, start in enumerate(starts) if place in same and start is not None}
-        passes = self._lasts(condition, _Counted(body, starts, fixed))
+    def trips(self, condition: int, body: int, starts: Sequence[Sequence[Any] | None], known: Known) -> int | None:
+        """How often a loop runs whose carried tensors have these values before it; None where that is not known."""
+        same, numbers = self.unchanged(body), [_number(one) for one in starts]
+        fixed = {place: start for place, start in enumerate(numbers) if place in same and start is not None}
+        passes = self._lasts(condition, _Counted(body, numbers, fixed, known))
         return None if passes is None or passes == inf else int(passes)
 
     def _source(self, number: int, tensor: int, depth: int = 0) -> int:
@@ -153,7 +155,7 @@ class Loops:
 
     def _series(self, condition: int, counted: _Counted, tensor: int) -> _Series | None:
         """The values of a number that the condition computes, from pass to pass."""
-        term = self._term(condition, tensor, counted.fixed, {})
+        term = self._term(condition, tensor, counted, {})
         if term is None:
             return None
         if term.place is None:
@@ -178,37 +180,40 @@ class Loops:
 
     def _returned(self, counted: _Counted, place: int) -> _Term | None:
         outputs = self.model.subgraphs[counted.body].outputs
-        return self._term(counted.body, outputs[place], counted.fixed, {}) if place < len(outputs) else None
+        return self._term(counted.body, outputs[place], counted, {}) if place < len(outputs) else None
 
-    def _term(self, number: int, tensor: int, fixed: Mapping[int, int], known: dict[int, _Term | None]) -> _Term | None:
+    def _term(self, number: int, tensor: int, counted: _Counted, seen: dict[int, _Term | None]) -> _Term | None:
         """What a number of a subgraph is; None where it is none, or is computed in another way."""
-        if len(known) > _MAX_STEPS:
+        if len(seen) > _MAX_STEPS:
             return None
-        if tensor not in known:
-            known[tensor] = None
-            known[tensor] = self._computed(number, tensor, fixed, known)
-        return known[tensor]
+        if tensor not in seen:
+            seen[tensor] = None
+            seen[tensor] = self._computed(number, tensor, counted, seen)
+        return seen[tensor]
 
-    def _computed(
-        self, number: int, tensor: int, fixed: Mapping[int, int], known: dict[int, _Term | None]
-    ) -> _Term | None:
+    def _computed(self, number: int, tensor: int, counted: _Counted, seen: dict[int, _Term | None]) -> _Term | None:
         graph = self.model.subgraphs[number]
         if tensor < 0 or not _is_number(graph.tensors[tensor]):
             return None
         tensor = self._source(number, tensor)
         if tensor in graph.inputs:
             place = graph.inputs.index(tensor)
-            return _Term(None, fixed[place]) if place in fixed else _Term(place, 0)
-        stored = values_of(self.model, graph.tensors[tensor])
-        if stored:
-            return _Term(None, int(stored[0]))
+            return _Term(None, counted.fixed[place]) if place in counted.fixed else _Term(place, 0)
+        value = _number(counted.known(number, tensor) or values_of(self.model, graph.tensors[tensor]))
+        if value is not None:
+            return _Term(None, value)
         maker = self._makers_of(number).get(tensor)
         if maker is None or maker.options.get("fused_activation_function"):
             return None
-        terms = [self._term(number, one, fixed, known) for one in maker.inputs[:2]]
+        terms = [self._term(number, one, counted, seen) for one in maker.inputs[:2]]
         if maker.op in _SAME and terms:
             return terms[0]
         return _sum(terms[0], terms[1], _SUMS[maker.op]) if maker.op in _SUMS and len(terms) == 2 else None
+
+
+def _number(values: Sequence[Any] | None) -> int | None:
+    """The one whole number among values."""
+    return int(values[0]) if values is not None and len(values) == 1 and isinstance(values[0], int) else None
 
 
 def _sum(one: _Term | None, other: _Term | None, sign: int) -> _Term | None:
