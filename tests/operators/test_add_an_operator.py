@@ -36,7 +36,7 @@ def run(text, **names):
 def added(monkeypatch):
     """The table with the page's operator in it."""
     (op,) = run(RECORD)["DISTANCE_OPERATORS"]
-    monkeypatch.setitem(OPERATORS, op.name, op)
+    monkeypatch.setitem(OPERATORS._known, op.name, op)
     return op
 
 
@@ -113,7 +113,7 @@ def test_an_operator_that_is_several(monkeypatch, tmp_path):
 def test_the_contraction_is_what_its_sums_are(monkeypatch):
     loops = run(CONTRACTION, Call=Call, Loops=Loops)["_bilinear_loops"]
     op = Op("bilinear", Kind.CONTRACTION, "x z w:weight b:bias?", same, nothing, loops=loops)
-    monkeypatch.setitem(OPERATORS, "bilinear", op)
+    monkeypatch.setitem(OPERATORS._known, "bilinear", op)
     batch, o, i, j = 2, 3, 4, 5
     t = Tally()
     for _ in range(batch * o):
