@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import isfinite, prod
 from typing import Final, NamedTuple
 
 from weighbridge.frontends.flexbuffer import read_map
@@ -55,6 +55,11 @@ class Call(NamedTuple):
             return {}
         start, size = self.operator.custom_options
         return read_map(self.data[start : start + size])
+
+    def custom_number(self, name: str) -> int:
+        """A whole number of 0 or more among the options of a custom operator, 0 where there is none."""
+        found = self.custom_options().get(name, 0)
+        return max(int(found), 0) if isfinite(found) else 0
 
 
 def calls_of(model: TfliteModel, subgraph: Subgraph) -> list[Call]:

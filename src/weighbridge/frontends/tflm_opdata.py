@@ -15,10 +15,17 @@ from typing import Final, NamedTuple
 from weighbridge.frontends.tflm_call import Call, bytes_of, dimension_of
 from weighbridge.graph import Shape
 
-__all__ = ["Options", "cmsis_nn_extra", "kernel_buffers", "options_of"]
+__all__ = ["Options", "Rows", "cmsis_nn_extra", "kernel_buffers", "options_of"]
 
 
-_Buffers = tuple[int, ...]
+class Rows(NamedTuple):
+    """As many buffers as an input has rows, each of ``row_bytes``."""
+
+    rows: int
+    row_bytes: int
+
+
+_Buffers = tuple[int | Rows, ...]
 
 
 class Options(NamedTuple):
@@ -181,7 +188,7 @@ def cmsis_nn_extra(call: Call) -> int:
     return {"AVERAGE_POOL_2D": 16 + _WORD, "DEPTHWISE_CONV_2D": _WORD, "FULLY_CONNECTED": 32}.get(op, 0)
 
 
-def kernel_buffers(call: Call, pointer: int, written: Shape) -> tuple[int, ...]:
+def kernel_buffers(call: Call, pointer: int, written: Shape) -> tuple[int | Rows, ...]:
     """The bytes of every buffer that the reference kernel of an operator keeps; its output's shape is ``written`` in the file."""
     name = call.operator.custom or call.operator.op
     kept = _DATA.get(name)
@@ -215,7 +222,7 @@ def _fully_connected(call: Call, pointer: int) -> _Buffers:
 
 def _matmul(call: Call, pointer: int) -> _Buffers:
     """The scales of whole numbers, and copies of the operands that are turned round."""
-    options, buffers = call.operator.options, []
+    options, buffers = call.operator.options, list[int | Rows]()
     if _is(call, 0, "int8", "int16"):
         buffers.append(28)
     for place, is_turned in ((0, options.get("adj_x")), (1, not options.get("adj_y"))):
@@ -241,13 +248,9 @@ def _softmax(call: Call, pointer: int) -> _Buffers:
     return (1026, 1026) if _is(call, 0, "int16") else ()
 
 
-def _number(call: Call, name: str) -> int:
-    return int(call.custom_options().get(name, 0))
-
-
 def _spectrum(call: Call, pointer: int) -> _Buffers:
     """The state of a transform of real numbers in the library KISS FFT: factors, twiddles and a work area."""
-    width, half = (4 if _is(call, 0, "int16") else 8), _number(call, "fft_length") // 2
+    width, half = (4 if _is(call, 0, "int16") else 8), call.custom_number("fft_length") // 2
     back = 16 if call.operator.custom == "SignalIrfft" and _is(call, 0, "float32") else 0
     return (3 * pointer + 264 + width * half + width * (half * 3 // 2) + back,)
 
@@ -259,7 +262,7 @@ def _ring(pointer: int, capacity: int) -> int:
 
 def _rings(call: Call, pointer: int, capacity: int, rows: int) -> _Buffers:
     """The addresses of as many circular buffers as there are rows and those of their values, and the buffers."""
-    return (pointer * rows, pointer * rows, *[_ring(pointer, capacity)] * rows)
+    return pointer * rows, pointer * rows, Rows(rows, _ring(pointer, capacity))
 
 
 def _rows(call: Call, kept: int) -> int:
@@ -269,30 +272,30 @@ def _rows(call: Call, kept: int) -> int:
 
 
 def _delay(call: Call, pointer: int) -> _Buffers:
-    return _rings(call, pointer, dimension_of(call.input(0), -1) + _number(call, "delay_length"), _rows(call, 1))
+    return _rings(call, pointer, dimension_of(call.input(0), -1) + call.custom_number("delay_length"), _rows(call, 1))
 
 
 def _framer(call: Call, pointer: int) -> _Buffers:
-    step = _number(call, "frame_step") or 1
-    return _rings(call, pointer, -(-_number(call, "frame_size") // step) * step, _rows(call, 1))
+    step = call.custom_number("frame_step") or 1
+    return _rings(call, pointer, -(-call.custom_number("frame_size") // step) * step, _rows(call, 1))
 
 
 def _stacker(call: Call, pointer: int) -> _Buffers:
-    stacked = _number(call, "stacker_left_context") + 1 + _number(call, "stacker_right_context")
-    return (_ring(pointer, _number(call, "num_channels") * stacked),)
+    stacked = call.custom_number("stacker_left_context") + 1 + call.custom_number("stacker_right_context")
+    return (_ring(pointer, call.custom_number("num_channels") * stacked),)
 
 
 def _overlap_add(call: Call, pointer: int) -> _Buffers:
     rows, width = _rows(call, 2), 2 if _is(call, 0, "int16") else 4
-    return (pointer * rows, *[width * dimension_of(call.input(0), -1)] * rows)
+    return pointer * rows, Rows(rows, width * dimension_of(call.input(0), -1))
 
 
 def _filter_bank(call: Call, pointer: int) -> _Buffers:
-    return (8 * (_number(call, "num_channels") + 1),)
+    return (8 * (call.custom_number("num_channels") + 1),)
 
 
 def _noise_estimate(call: Call, pointer: int) -> _Buffers:
-    return (_WORD * _number(call, "num_channels"),)
+    return (_WORD * call.custom_number("num_channels"),)
 
 
 _OWN_SHAPE: Final = (

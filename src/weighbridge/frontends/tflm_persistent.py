@@ -13,7 +13,7 @@ from weighbridge.arena import PersistentBytes
 from weighbridge.frontends.tflite_model import Subgraph, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflm_call import bytes_of, calls_of
 from weighbridge.frontends.tflm_offline import Places
-from weighbridge.frontends.tflm_opdata import cmsis_nn_extra, kernel_buffers, options_of
+from weighbridge.frontends.tflm_opdata import Rows, cmsis_nn_extra, kernel_buffers, options_of
 from weighbridge.frontends.tflm_rules import is_quantised
 from weighbridge.frontends.tflm_scratch import scratch_of
 
@@ -89,18 +89,22 @@ class _Tail:
     def structure(self, size: int, alignment: int) -> None:
         self.structures += self._take(size, alignment)
 
-    def kernel(self, size: int) -> None:
+    def kernel(self, kept: int | Rows) -> None:
+        size = kept if isinstance(kept, int) else kept.rows * _rounded(kept.row_bytes)
         self.kernels += self._take(size, _BUFFER_ALIGNMENT)
 
     def variable(self, size: int) -> None:
-        rounded = -(-size // _BUFFER_ALIGNMENT) * _BUFFER_ALIGNMENT
-        self.variables += rounded
-        self.structures += self._take(size, _BUFFER_ALIGNMENT) - rounded
+        self.variables += _rounded(size)
+        self.structures += self._take(size, _BUFFER_ALIGNMENT) - _rounded(size)
 
     def _take(self, size: int, alignment: int) -> int:
         before = self._position
         self._position = (before - size) // alignment * alignment
         return before - self._position
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _BUFFER_ALIGNMENT) * _BUFFER_ALIGNMENT
 
 
 _MEASURED: Final = (
@@ -147,8 +151,8 @@ def _load(model: TfliteModel, written: TfliteModel, places: Places, layout: _Lay
     as_written = [call for subgraph in written.subgraphs for call in calls_of(written, subgraph)]
     for call, before in zip(calls, as_written, strict=True):
         output = before.output(0)
-        for size in kernel_buffers(call, layout.pointer, () if output is None else output.shape or ()):
-            tail.kernel(size)
+        for kept in kernel_buffers(call, layout.pointer, () if output is None else output.shape or ()):
+            tail.kernel(kept)
     for size in resources.values():
         tail.variable(size)
     handles = sum(len(scratch_of(call)) for call in calls)

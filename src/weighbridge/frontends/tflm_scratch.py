@@ -104,10 +104,9 @@ def _add_n(call: Call) -> _Buffers:
 
 def _detection_postprocess(call: Call) -> _Buffers:
     """detection_postprocess.cc."""
-    options = call.custom_options()
-    boxes, classes = dimension_of(call.input(0), 1), int(options.get("num_classes", 0))
+    boxes, classes = dimension_of(call.input(0), 1), call.custom_number("num_classes")
     most, scores = (
-        int(options.get("max_detections", 0)),
+        call.custom_number("max_detections"),
         dimension_of(call.input(1), 1) * dimension_of(call.input(1), 2),
     )
     return (
@@ -131,8 +130,7 @@ _FFT_TYPES: Final[Mapping[int, int]] = {0: 4, 2: 4, 7: 2}
 
 def _rfft(call: Call) -> _Buffers:
     """rfft.cc: the samples, filled up to the length of the transform."""
-    options = call.custom_options()
-    return (Scratch("samples", int(options.get("fft_length", 0)) * _FFT_TYPES.get(int(options.get("T", 0)), 4)),)
+    return (Scratch("samples", call.custom_number("fft_length") * _FFT_TYPES.get(call.custom_number("T"), 4)),)
 
 
 _SCRATCH: Final[Mapping[str, Callable[[Call], _Buffers]]] = {

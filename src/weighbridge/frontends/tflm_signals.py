@@ -20,7 +20,7 @@ _THREE: Final = (3, 3)
 
 def _framed(call: Call) -> str:
     """framer.cc."""
-    rank, step = len(_shape(call.input(0))), int(call.custom_options().get("frame_step", 0))
+    rank, step = len(_shape(call.input(0))), call.custom_number("frame_step")
     if len(_shape(call.output(0))) != rank + 1:
         return "its output needs one dimension more than its input"
     samples = dimension_of(call.input(0), -1)
