@@ -172,6 +172,18 @@ def test_an_estimate_decides_nothing_but_a_doubt() -> None:
     assert not any("unknown" in note for note in verdicts[500].notes)
 
 
+def test_variables_live_beside_the_peak_where_there_is_no_plan() -> None:
+    peak = SMALL.peak_bytes or 0
+    found = fit(SMALL._replace(variable_bytes=64), on(1000)).regions[1]
+    assert (found.needed_bytes, [need.variable_bytes for need in found.contents]) == (peak + 64, [64])
+    assert fit(SMALL._replace(variable_bytes=64), on(peak + 63)).verdict == "does not fit"
+    assert fit(SMALL._replace(variable_bytes=64), on(peak + 64)).verdict == "fits"
+    assert fit(SMALL._replace(variable_bytes=None), on(peak + 64)).verdict == "unknown"
+    # Nor where a plan cannot be made: the peak is the least then.
+    unplanned = planned(None, kept(0), reason="why not")._replace(variable_bytes=64)
+    assert fit(unplanned, on(peak + 63)).verdict == "does not fit"
+
+
 def test_variable_tensors_live_beside_the_plan() -> None:
     region = fit(planned(400, kept(0), variable=64), on(1000)).regions[1]
     assert region.needed_bytes == 464

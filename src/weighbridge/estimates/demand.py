@@ -60,9 +60,10 @@ class Demand(NamedTuple):
     Where ``moved_exact`` is False these three are lower bounds.  ``ops`` is 2 x MACs, a lower bound unless
     ``ops_exact``.  ``precision`` is the one in which most MACs are computed, None without MACs or where it has no name;
     ``macs_by_precision`` has them all.  ``weight_bytes`` are the weights among what is stored, ``weight_read_bytes`` those among
-    what is read.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a
-    size is unknown.  ``nodes`` are the single nodes, in the order in which they run.  ``peak_bytes`` is the peak of the policy
-    ``live``; ``arena`` is there where the network is a file for a runtime that plans its memory.
+    what is read.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a size is unknown.  ``nodes``
+    are the single nodes, in the order in which they run.  ``peak_bytes`` is the peak of the policy ``live``, ``variable_bytes``
+    are those of variables, which lie beside it (None where a size is unknown); ``arena`` is there where the network is a file
+    for a runtime that plans its memory.
     """
 
     stored_bytes: int | None
@@ -82,6 +83,7 @@ class Demand(NamedTuple):
     weight_read_bytes: int = 0
     value_bytes: int | None = None
     nodes: tuple[NodeDemand, ...] = ()
+    variable_bytes: int | None = 0
     arena: ArenaDemand | None = None
 
 
@@ -110,6 +112,7 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         macs_by_precision=tuple(moved.macs.items()),
         value_bytes=facts.activations.total_bytes,
         nodes=moved.nodes,
+        variable_bytes=memory.variable_bytes,
         arena=_arena(deployed, memory),
     )
 

@@ -60,16 +60,22 @@ def needs(demand: Demand, device: Device) -> tuple[Need, ...]:
 
     Where the network is a file for a runtime that plans its memory, and the device is of a kind that has such a runtime,
     the activations are that runtime's arena and its variable tensors, and beside them lies what it keeps for itself;
-    elsewhere they are the peak of the policy ``live``.  An arena that cannot be planned is at least that.
+    elsewhere they are the peak of the policy ``live`` and the variables.  An arena that cannot be planned is at least that.
     """
     weights = Need(WEIGHTS, demand.stored_bytes, demand.stored_exact and demand.stored_bytes is not None)
     arena = demand.arena
     has_arena = device.is_microcontroller or device.kind in _KINDS_WITH_AN_ARENA
-    known = demand.peak_exact and demand.peak_bytes is not None
-    live = Need(ACTIVATIONS, demand.peak_bytes, known, policy=LIVE, node=demand.peak_node)
+    live = _live(demand)
     if arena is None or not has_arena:
         return live, weights
     return _arena(arena, demand, live), _persistent(arena, device), weights
+
+
+def _live(demand: Demand) -> Need:
+    variable = demand.variable_bytes
+    size = None if demand.peak_bytes is None else demand.peak_bytes + (variable or 0)
+    known = demand.peak_exact and size is not None and variable is not None
+    return Need(ACTIVATIONS, size, known, policy=LIVE, variable_bytes=variable or None, node=demand.peak_node)
 
 
 def _arena(arena: ArenaDemand, demand: Demand, live: Need) -> Need:
