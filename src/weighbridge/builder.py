@@ -132,6 +132,18 @@ class Builder:
         )
         return ids
 
+    def merge(self, between: str) -> None:
+        """Merge the last node, a unary function of ``between``, into the one before it, if that makes ``between`` alone.
+
+        For a format whose operators apply such functions themselves: the two are one node then, as it is after the pass that
+        merges them elsewhere, and ``between`` is no tensor.
+        """
+        producer, function = self.nodes[-2:]
+        if producer.outputs == (between,) and producer.operator != UNKNOWN:
+            self.nodes[-2:] = [replace(producer, outputs=function.outputs, fused=(*producer.fused, function))]
+            del self.tensors[between]
+            self._types.pop(between, None)
+
     def take_back(self, start: int) -> None:
         """Forget the nodes from position ``start`` on, their outputs and their names."""
         for node in self.nodes[start:]:

@@ -46,9 +46,9 @@ def result(found: Graph, place: int = 0) -> tuple[Shape | None, str]:
 
 
 def runs(found: Graph) -> list[str]:
-    """The operators in order; an unknown one is none that a test of a rule should see."""
+    """The operators in order, with the functions that they apply; an unknown one is none that a test of a rule should see."""
     assert all(node.operator != UNKNOWN for node in found.nodes), [node.reason for node in found.nodes]
-    return [node.operator for node in found.nodes]
+    return [one.operator for node in found.nodes for one in (node, *node.fused)]
 
 
 def work(found: Graph) -> Work | None:

@@ -64,7 +64,9 @@ def test_pools(name: str, sizes: Shape, taps: Shape, stride: Shape, same: bool) 
 def test_a_layer_applies_its_function_to_its_result(function: int, name: str) -> None:
     tensors = [tensor("x", (1, 4, 4, 2)), tensor("y", (1, 4, 4, 2))]
     given = {"filter_height": 2, "filter_width": 2, "stride_h": 1, "stride_w": 1, "fused_activation_function": function}
-    assert operators(one(tensors, op("MAX_POOL_2D", "x", "y", given))) == ["max_pool", name]
+    found = one(tensors, op("MAX_POOL_2D", "x", "y", given))
+    assert [(node.operator, [each.operator for each in node.fused]) for node in found.nodes] == [("max_pool", [name])]
+    assert list(found.tensors) == ["x", "y"]
 
 
 def test_a_function_that_nobody_knows_is_refused() -> None:

@@ -16,7 +16,8 @@ from weighbridge.builder import Builder
 from weighbridge.errors import BadModel, GraphError, WeighbridgeError
 from weighbridge.frontends.input_sizes import Sizes, settle
 from weighbridge.frontends.onnx_roles import assign_roles
-from weighbridge.frontends.tflite_capture import Capture, Frame
+from weighbridge.frontends.tflite_capture import Capture
+from weighbridge.frontends.tflite_frame import Frame
 from weighbridge.frontends.tflite_inputs import Entry, by_label, entry_of, inputs_of
 from weighbridge.frontends.tflite_model import TfliteModel
 from weighbridge.frontends.tflite_read import read_model
@@ -113,6 +114,9 @@ def _notes(capture: Capture, entry: Entry, sizes: Sizes) -> list[str]:
     left = [index for index in range(len(model.subgraphs)) if index not in capture.reached]
     if left:
         notes.append(f"subgraphs that nothing calls are not counted: {_some([str(index) for index in left])}")
+    if capture.equal_bytes:
+        names, less = zip(*capture.equal_bytes, strict=True)
+        notes.append(f"the file keeps {sum(less):,} B less: {_some(list(names))} have the bytes of other tensors")
     if capture.contradictions:
         notes.append(f"shapes that the file states and its operators contradict: {_some(capture.contradictions)}")
     return notes

@@ -16,7 +16,8 @@ from weighbridge.operators.rules import reads_nothing
 
 if TYPE_CHECKING:
     from weighbridge.builder import Builder
-    from weighbridge.frontends.tflite_capture import Capture, Frame
+    from weighbridge.frontends.tflite_capture import Capture
+    from weighbridge.frontends.tflite_frame import Frame
 
 __all__ = [
     "Asker",

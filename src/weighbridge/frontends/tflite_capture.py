@@ -30,50 +30,20 @@ from weighbridge.frontends.tflite_calls import (
     stated_type,
     stated_types,
 )
+from weighbridge.frontends.tflite_frame import Frame
 from weighbridge.frontends.tflite_functions import applied
 from weighbridge.frontends.tflite_loops import Loops
-from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
+from weighbridge.frontends.tflite_model import Operator, Quantisation, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_table import RULES, custom_rule
 from weighbridge.frontends.tflite_values import Values
 from weighbridge.graph import UNKNOWN, Attribute, Role, Shape, Tensor, TensorType
 
-__all__ = ["MAX_EXPANDED", "Capture", "Frame"]
+__all__ = ["MAX_EXPANDED", "Capture"]
 
 MAX_EXPANDED: Final = 200_000
 """Nodes that subgraphs may grow to where they are called: subgraphs that call subgraphs can double at every level."""
 _USUAL_OPERANDS: Final = 16
 _DAMAGED: Final = "the file is damaged: convert the model again"
-
-
-class Frame:
-    """A subgraph while it is read into a builder.
-
-    ``ids`` are the ids of its tensors so far, by number; ``path`` is what names inside get in front, ``scope`` the module path of
-    what called it, ``calls`` the subgraphs around it.  Frames of one builder are subgraphs put in the place of their calls.
-    """
-
-    def __init__(
-        self,
-        builder: Builder,
-        subgraph: int,
-        graph: Subgraph,
-        path: str = "",
-        scope: str = "",
-        outer: Frame | None = None,
-    ) -> None:
-        self.builder = builder
-        self.subgraph = subgraph
-        self.graph = graph
-        self.path = path
-        self.scope = scope
-        self.outer = outer
-        self.ids: dict[int, str] = {}
-        self.calls: frozenset[int] = (outer.calls if outer is not None else frozenset()) | {subgraph}
-        self.depth: int = 0 if outer is None else outer.depth + 1
-
-    def inner(self, builder: Builder, subgraph: int, graph: Subgraph, path: str, scope: str) -> Frame:
-        """A subgraph that is called here."""
-        return Frame(builder, subgraph, graph, path, scope, self)
 
 
 class Capture:
@@ -87,6 +57,7 @@ class Capture:
         self.model = model
         self.trusts_shapes = trusts_shapes
         self.names = Names()
+        self.node_names = Names()
         self.notes: list[str] = []
         self.contradictions: list[str] = []
         self.static: set[str] = set()
@@ -99,7 +70,9 @@ class Capture:
         self.nodes: dict[tuple[int, int], str] = {}
         self.tensors: dict[tuple[int, int], str] = {}
         self.reached: set[int] = set()
-        self._storages: dict[tuple[int, int, str], Tensor] = {}
+        self.equal_bytes: list[tuple[str, int]] = []
+        self._buffers: set[int] = set()
+        self._storages: dict[tuple[int, int, str, Quantisation | None], Tensor] = {}
         self._states: dict[str, Tensor] = {}
         self._holds: dict[tuple[int, int, str], str] = {}
         self.expanded = 0
@@ -157,11 +130,16 @@ class Capture:
         self._bind(frame, number, tensor_id)
 
     def _store(self, frame: Frame, tensor: TfliteTensor) -> str:
-        """A stored tensor, made visible in the frame; tensors of one buffer and type are one, and views of it."""
+        """A stored tensor, made visible in the frame; tensors of one buffer and type are one, and views of it.
+
+        Equal whole numbers of other scales are other values, even where a converter keeps their bytes once, as it does with
+        biases that are all zero.
+        """
         kind = self.type_of(tensor)
-        key = tensor.buffer, kind.elements, kind.dtype.name
+        key = tensor.buffer, kind.elements, kind.dtype.name, tensor.quantisation
         first = self._storages.get(key)
         if first is None:
+            self._note_equal_bytes(tensor, kind)
             first = self._storages[key] = Tensor(self.fresh(frame, tensor), kind.shape, kind.dtype, Role.CONSTANT)
             self.stored[first.id] = tensor
             self.values.store(first.id, tensor)
@@ -179,6 +157,12 @@ class Capture:
             (stored,) = frame.builder.add("reshape", [("x", stored)], same, name=view, outputs=(view,))
         self.static.update((first.id, stored))
         return stored
+
+    def _note_equal_bytes(self, tensor: TfliteTensor, kind: TensorType) -> None:
+        """Remember a tensor whose bytes another has, too, with other scales."""
+        if tensor.buffer in self._buffers:
+            self.equal_bytes.append((tensor.name[:MAX_NAME], kind.bytes or 0))
+        self._buffers.add(tensor.buffer)
 
     def _store_scales(self, frame: Frame, tensor: TfliteTensor) -> None:
         """Scales and zero points that are tensors of their own, which no operator reads."""
@@ -248,7 +232,7 @@ class Capture:
     def node_name(self, frame: Frame, operator: Operator) -> str:
         """That of its first result, up to the first of several names that a converter joined."""
         first = frame.graph.tensors[operator.outputs[0]].name if operator.outputs else ""
-        return self.names.node(f"{frame.path}", first.partition(";")[0], called(operator))
+        return self.node_names.node(f"{frame.path}", first.partition(";")[0], called(operator))
 
     def inputs(self, frame: Frame, operator: Operator, name: str) -> tuple[str, ...]:
         return tuple([self.find(frame, number, name) for number in operator.inputs])
@@ -307,6 +291,8 @@ class Capture:
                 self._set_aside(frame, operator, call, step, before)
             else:
                 self._add(frame, operator, call, step, before)
+        if before:
+            frame.builder.merge(before)
         self._leftovers(frame, operator, call)
         for stated, tensor in zip(call.stated, call.outputs, strict=True):
             if frame.builder.tensors[tensor].dtype != stated.dtype:
@@ -319,7 +305,7 @@ class Capture:
         is_last = step.outputs is call.outputs or call.outputs[:1] == tuple(step.outputs[:1])
         # The node has the operator's name, the function that it applies to its result one of its own.
         is_main = before in step.outputs if before else is_last
-        name = call.name if is_main else self.names.fresh(f"{call.name}.{step.operator}")
+        name = call.name if is_main else self.node_names.fresh(f"{call.name}.{step.operator}")
         stated = dict(zip(call.outputs, stated_types(call, trusts=self.trusts_shapes), strict=True))
         declared = step.declared or [stated.get(one) for one in step.outputs]
         outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
@@ -357,7 +343,7 @@ class Capture:
             UNKNOWN,
             step.operands,
             [one or said for one, said in zip_longest(known, stated[: len(known)])],
-            name=call.name if is_whole else self.names.fresh(f"{call.name}.{operator.op}"),
+            name=call.name if is_whole else self.node_names.fresh(f"{call.name}.{operator.op}"),
             outputs=[one or self.names.fresh(f"{call.name}:{index}") for index, one in enumerate(step.outputs)],
             scope=scope_of(frame, call.name),
             origin=origin_of(operator),
@@ -372,7 +358,7 @@ class Capture:
                     UNKNOWN,
                     every_operand(call),
                     [opaque_types(self, frame, operator)[index]],
-                    name=self.names.fresh(f"{call.name}.{index}"),
+                    name=self.node_names.fresh(f"{call.name}.{index}"),
                     outputs=[tensor],
                     scope=scope_of(frame, call.name),
                     origin=origin_of(operator),

@@ -23,7 +23,8 @@ from weighbridge.graph import BRANCH, LOOP, Body, Node, Tensor, TensorType
 from weighbridge.operators.record import known_total
 
 if TYPE_CHECKING:
-    from weighbridge.frontends.tflite_capture import Capture, Frame
+    from weighbridge.frontends.tflite_capture import Capture
+    from weighbridge.frontends.tflite_frame import Frame
 
 __all__ = ["SPECIAL"]
 

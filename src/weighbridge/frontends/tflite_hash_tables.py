@@ -10,7 +10,8 @@ from weighbridge.frontends.tflite_calls import scope_of
 from weighbridge.frontends.tflite_model import Operator
 
 if TYPE_CHECKING:
-    from weighbridge.frontends.tflite_capture import Capture, Frame
+    from weighbridge.frontends.tflite_capture import Capture
+    from weighbridge.frontends.tflite_frame import Frame
 
 __all__ = ["HASH_TABLES"]
 

@@ -15,6 +15,8 @@ __all__ = ["Operator", "Quantisation", "Signature", "Subgraph", "TfliteModel", "
 class Quantisation(NamedTuple):
     """How a tensor is quantised: the numbers of scales and zero points, and the axis along which they change.
 
+    ``values`` are scales and zero points as the file has them: what tells tensors of equal whole numbers apart.
+
     ``kind`` is ``affine``, ``blockwise`` (then ``block_size`` values share a scale, and ``scales`` and ``zero_points`` are the
     numbers of the tensors that hold them, -1 for none) or ``custom``.
     """
@@ -24,6 +26,7 @@ class Quantisation(NamedTuple):
     zero_points: int = 0
     axis: int = 0
     block_size: int = 0
+    values: bytes = b""
 
 
 class TfliteTensor(NamedTuple):

@@ -247,7 +247,15 @@ def _quantisation(table: Table | None) -> Quantisation | None:
     scales, zero_points = table.span(2, 4), table.span(3, 8)
     if scales is None or not scales[1]:
         return None
-    return Quantisation("affine", scales[1], zero_points[1] if zero_points else 0, axis)
+    values = _bytes(table, scales, 4) + (_bytes(table, zero_points, 8) if zero_points else b"")
+    return Quantisation("affine", scales[1], zero_points[1] if zero_points else 0, axis, values=values)
+
+
+def _bytes(table: Table, span: tuple[int, int], width: int) -> bytes:
+    """The elements of a vector as the file has them."""
+    start, count = span
+    table.buffer.spend(count * width)
+    return bytes(table.buffer.data[start : start + count * width])
 
 
 _INDEX_WIDTHS: Final = {1: 4, 2: 2, 3: 1}

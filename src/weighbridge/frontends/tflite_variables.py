@@ -16,7 +16,8 @@ from weighbridge.graph import Shape
 
 if TYPE_CHECKING:
     from weighbridge.dtypes import DType
-    from weighbridge.frontends.tflite_capture import Capture, Frame
+    from weighbridge.frontends.tflite_capture import Capture
+    from weighbridge.frontends.tflite_frame import Frame
 
 __all__ = ["VARIABLES"]
 
