@@ -70,7 +70,18 @@ def _branches() -> dict[str, bytes]:
     inner = Graph([f(1, 6), f(1, 6)], [_while([0], [1], 3, 4)], [0], [1])
     twice = Graph([f(1, 6), BOOL, f(1, 6), f(1, 6)], [_if([1, 0], [2], 1, 1), _if([1, 2], [3], 1, 1)], [0, 1], [3])
     straight = Graph([f(1, 6)], [], [0], [0])
+    pair = Graph([f(1, 6), f(1, 6), f(1, 6)], [_add(0, 1, 2)], [0, 1], [2])
+    double = Graph([f(1, 6), f(1, 6)], [_abs(0, 1)], [0], [1, 1])
     return {
+        "if with a branch of two inputs": model(main, pair, _body(20)),
+        "if with another branch of two inputs": model(main, _body(9), pair),
+        "if with a branch of two outputs": model(main, double, _body(20)),
+        "if with another branch of two outputs": model(main, _body(9), double),
+        "if without another branch": model(main, _body(9)),
+        "while with a condition of two inputs": model(loop, pair, _body(30)),
+        "while with a condition of two outputs": model(loop, double, _body(30)),
+        "while with a body of two inputs": model(loop, _less(), pair),
+        "while with a body of two outputs": model(loop, _less(), double),
         "if": model(main, _body(9), _body(20)),
         "if with a branch that does nothing": model(main, _body(9), straight),
         "while": model(loop, _less(), _body(30)),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
 from weighbridge.frontends.tflite_model import TfliteModel, TfliteTensor
 from weighbridge.frontends.tflm_builtins import BUILTIN
 from weighbridge.frontends.tflm_call import Call, bytes_of, calls_of
@@ -11,10 +15,21 @@ from weighbridge.frontends.tflm_signals import CUSTOM
 __all__ = ["refusal"]
 
 
+_CALLED: Final[Mapping[str, tuple[tuple[str, int | None, bool], ...]]] = {
+    "CALL_ONCE": (("init_subgraph_index", None, False),),
+    "IF": (("then_subgraph_index", -1, True), ("else_subgraph_index", None, False)),
+    "WHILE": (("cond_subgraph_index", 0, False), ("body_subgraph_index", 0, True)),
+}
+"""The options that name the graphs which an operator calls, in the order in which they are planned.
+
+With each how many more inputs than the operator the graph must have, None where nobody looks, and whether its outputs must be as many.
+"""
+
+
 def refusal(model: TfliteModel) -> str:
     """Why TensorFlow Lite Micro does not load a model, "" where it does."""
     calls = [(number, call) for number, subgraph in enumerate(model.subgraphs) for call in calls_of(model, subgraph)]
-    for test in (_without_kernel, _refused):
+    for test in (_without_kernel, _refused, partial(_called_wrongly, model)):
         for number, call in calls:
             reason = test(call)
             if reason:
@@ -45,6 +60,21 @@ def _refused(call: Call) -> str:
     reason = reason or _wrong_count("outputs", len(call.operator.outputs), kernel.outputs)
     reason = reason or next(filter(None, (rule(call) for rule in kernel.rules)), "") or _of_no_size(call)
     return f"does not take this {_name(call)}: {reason}" if reason else ""
+
+
+def _called_wrongly(model: TfliteModel, call: Call) -> str:
+    """if.cc, while.cc, call_once.cc: the graphs that an operator calls take what it hands over."""
+    given, wanted = len(call.operator.inputs), len(call.operator.outputs)
+    for option, inputs, outputs in _CALLED.get(call.operator.op, ()):
+        number = call.operator.options.get(option, -1)
+        if not 0 <= number < len(model.subgraphs):
+            return f"is told to call subgraph {number}, which the file does not have"
+        subgraph = model.subgraphs[number]
+        if inputs is not None and len(subgraph.inputs) != given + inputs:
+            return f"would hand {given + inputs} to subgraph {number}, which takes {len(subgraph.inputs)}"
+        if outputs and len(subgraph.outputs) != wanted:
+            return f"wants {wanted} from subgraph {number}, which makes {len(subgraph.outputs)}"
+    return ""
 
 
 def _wrong_count(what: str, count: int, bounds: tuple[int, int]) -> str:

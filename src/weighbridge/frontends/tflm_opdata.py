@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.frontends.tflm_call import Call, bytes_of, dimension_of
 from weighbridge.graph import Shape
@@ -18,68 +18,58 @@ from weighbridge.graph import Shape
 __all__ = ["Options", "Rows", "cmsis_nn_extra", "kernel_buffers", "options_of"]
 
 
-class Rows(NamedTuple):
-    """As many buffers as an input has rows, each of ``row_bytes``."""
-
-    rows: int
-    row_bytes: int
-
-
+Rows = tuple[int, int]
+"""As many buffers as an input has rows, and the bytes of each."""
+Options = tuple[int, int]
+"""Bytes and alignment of an operator's options, as the runtime keeps them."""
 _Buffers = tuple[int | Rows, ...]
-
-
-class Options(NamedTuple):
-    """Bytes and alignment of an operator's options, as the runtime keeps them."""
-
-    bytes: int
-    alignment: int
 
 
 _WORD: Final = 4
 _OPTIONS: Final[Mapping[str, Options]] = {
-    "ADD": Options(8, 4),
-    "ARG_MAX": Options(4, 4),
-    "ARG_MIN": Options(4, 4),
-    "AVERAGE_POOL_2D": Options(40, 4),
-    "BATCH_MATMUL": Options(3, 1),
-    "CALL_ONCE": Options(4, 4),
-    "CAST": Options(8, 4),
-    "CONCATENATION": Options(8, 4),
-    "CONV_2D": Options(28, 4),
-    "CUMSUM": Options(2, 1),
-    "DEPTH_TO_SPACE": Options(4, 4),
-    "DEPTHWISE_CONV_2D": Options(28, 4),
-    "DIV": Options(4, 4),
-    "GATHER": Options(8, 4),
-    "IF": Options(8, 4),
-    "L2_NORMALIZATION": Options(4, 4),
-    "L2_POOL_2D": Options(40, 4),
-    "LEAKY_RELU": Options(4, 4),
-    "MAX_POOL_2D": Options(40, 4),
-    "MEAN": Options(1, 1),
-    "MIRROR_PAD": Options(4, 4),
-    "MUL": Options(4, 4),
-    "PACK": Options(8, 4),
-    "REDUCE_ALL": Options(1, 1),
-    "REDUCE_MAX": Options(1, 1),
-    "REDUCE_MIN": Options(1, 1),
-    "RESHAPE": Options(36, 4),
-    "RESIZE_BILINEAR": Options(2, 1),
-    "RESIZE_NEAREST_NEIGHBOR": Options(2, 1),
-    "SHAPE": Options(4, 4),
-    "SOFTMAX": Options(4, 4),
-    "SPACE_TO_DEPTH": Options(4, 4),
-    "SPLIT": Options(4, 4),
-    "SPLIT_V": Options(4, 4),
-    "SQUEEZE": Options(36, 4),
-    "STRIDED_SLICE": Options(24, 4),
-    "SUB": Options(8, 4),
-    "SUM": Options(1, 1),
-    "SVDF": Options(12, 4),
-    "TRANSPOSE_CONV": Options(20, 4),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Options(16, 4),
-    "UNPACK": Options(8, 4),
-    "WHILE": Options(8, 4),
+    "ADD": (8, 4),
+    "ARG_MAX": (4, 4),
+    "ARG_MIN": (4, 4),
+    "AVERAGE_POOL_2D": (40, 4),
+    "BATCH_MATMUL": (3, 1),
+    "CALL_ONCE": (4, 4),
+    "CAST": (8, 4),
+    "CONCATENATION": (8, 4),
+    "CONV_2D": (28, 4),
+    "CUMSUM": (2, 1),
+    "DEPTH_TO_SPACE": (4, 4),
+    "DEPTHWISE_CONV_2D": (28, 4),
+    "DIV": (4, 4),
+    "GATHER": (8, 4),
+    "IF": (8, 4),
+    "L2_NORMALIZATION": (4, 4),
+    "L2_POOL_2D": (40, 4),
+    "LEAKY_RELU": (4, 4),
+    "MAX_POOL_2D": (40, 4),
+    "MEAN": (1, 1),
+    "MIRROR_PAD": (4, 4),
+    "MUL": (4, 4),
+    "PACK": (8, 4),
+    "REDUCE_ALL": (1, 1),
+    "REDUCE_MAX": (1, 1),
+    "REDUCE_MIN": (1, 1),
+    "RESHAPE": (36, 4),
+    "RESIZE_BILINEAR": (2, 1),
+    "RESIZE_NEAREST_NEIGHBOR": (2, 1),
+    "SHAPE": (4, 4),
+    "SOFTMAX": (4, 4),
+    "SPACE_TO_DEPTH": (4, 4),
+    "SPLIT": (4, 4),
+    "SPLIT_V": (4, 4),
+    "SQUEEZE": (36, 4),
+    "STRIDED_SLICE": (24, 4),
+    "SUB": (8, 4),
+    "SUM": (1, 1),
+    "SVDF": (12, 4),
+    "TRANSPOSE_CONV": (20, 4),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (16, 4),
+    "UNPACK": (8, 4),
+    "WHILE": (8, 4),
 }
 
 
@@ -89,29 +79,24 @@ def options_of(call: Call, pointer: int) -> Options | None:
     Those of FULLY_CONNECTED have grown: the wide size is that of the package, the narrow one that of the boards measured.
     """
     if call.operator.op == "VAR_HANDLE":
-        return Options(2 * pointer, pointer)
+        return (2 * pointer, pointer)
     if call.operator.op == "FULLY_CONNECTED":
-        return Options(32, 8) if pointer == 8 else Options(16, 4)
+        return (32, 8) if pointer == 8 else (16, 4)
     return _OPTIONS.get(call.operator.op)
 
 
-class _Pair(NamedTuple):
-    """Bytes with pointers of 8 and of 4 bytes."""
-
-    wide: int
-    narrow: int
-
-
-_CONVOLUTION: Final = _Pair(80, 56)
+_Pair = tuple[int, int]
+"""Bytes with pointers of 8 and of 4 bytes."""
+_CONVOLUTION: Final = (80, 56)
 _DATA: Final[Mapping[str, int | _Pair]] = {
     "ABS": 28,
     "ADD": 60,
     "ASSIGN_VARIABLE": 4,
     "AVERAGE_POOL_2D": 32,
-    "BATCH_MATMUL": _Pair(32, 16),
+    "BATCH_MATMUL": (32, 16),
     "CALL_ONCE": 8,
     "CIRCULAR_BUFFER": 8,
-    "CONCATENATION": _Pair(80, 24),
+    "CONCATENATION": (80, 24),
     "CONV_2D": _CONVOLUTION,
     "DEPTHWISE_CONV_2D": _CONVOLUTION,
     "DEQUANTIZE": 32,
@@ -119,7 +104,7 @@ _DATA: Final[Mapping[str, int | _Pair]] = {
     "ELU": 256,
     "EMBEDDING_LOOKUP": 16,
     "EQUAL": 32,
-    "FULLY_CONNECTED": _Pair(72, 48),
+    "FULLY_CONNECTED": (72, 48),
     "GREATER": 32,
     "GREATER_EQUAL": 32,
     "HARD_SWISH": 20,
@@ -145,28 +130,28 @@ _DATA: Final[Mapping[str, int | _Pair]] = {
     "RELU6": 8,
     "RSQRT": 28,
     "SELECT_V2": 1,
-    "SOFTMAX": _Pair(80, 56),
+    "SOFTMAX": (80, 56),
     "SPACE_TO_BATCH_ND": 4,
     "SQUARED_DIFFERENCE": 112,
     "STRIDED_SLICE": 84,
     "SUB": 52,
     "SUM": 44,
     "SVDF": 36,
-    "SignalDelay": _Pair(32, 20),
+    "SignalDelay": (32, 20),
     "SignalEnergy": 8,
-    "SignalFilterBank": _Pair(64, 40),
+    "SignalFilterBank": (64, 40),
     "SignalFilterBankLog": 8,
-    "SignalFilterBankSpectralSubtraction": _Pair(56, 48),
-    "SignalFramer": _Pair(40, 28),
-    "SignalIrfft": _Pair(32, 24),
-    "SignalOverlapAdd": _Pair(32, 24),
+    "SignalFilterBankSpectralSubtraction": (56, 48),
+    "SignalFramer": (40, 28),
+    "SignalIrfft": (32, 24),
+    "SignalOverlapAdd": (32, 24),
     "SignalPCAN": 4,
-    "SignalRfft": _Pair(48, 32),
-    "SignalStacker": _Pair(56, 40),
+    "SignalRfft": (48, 32),
+    "SignalStacker": (56, 40),
     "SignalWindow": 8,
     "TANH": 16,
     "TFLite_Detection_PostProcess": 112,
-    "TRANSPOSE_CONV": _Pair(88, 72),
+    "TRANSPOSE_CONV": (88, 72),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": 688,
     "VAR_HANDLE": 4,
     "WHILE": 8,
@@ -192,7 +177,7 @@ def kernel_buffers(call: Call, pointer: int, written: Shape) -> tuple[int | Rows
     """The bytes of every buffer that the reference kernel of an operator keeps; its output's shape is ``written`` in the file."""
     name = call.operator.custom or call.operator.op
     kept = _DATA.get(name)
-    first = () if kept is None else (kept if isinstance(kept, int) else kept.wide if pointer == 8 else kept.narrow,)
+    first = () if kept is None else (kept if isinstance(kept, int) else kept[0] if pointer == 8 else kept[1],)
     more = _PREPARED.get(name)
     own = (_dims(written),) if name in _OWN_SHAPE or (name == "RESHAPE" and -1 in written) else ()
     return (*first, *(more(call, pointer) if more is not None else ()), *own)
@@ -222,7 +207,7 @@ def _fully_connected(call: Call, pointer: int) -> _Buffers:
 
 def _matmul(call: Call, pointer: int) -> _Buffers:
     """The scales of whole numbers, and copies of the operands that are turned round."""
-    options, buffers = call.operator.options, list[int | Rows]()
+    options, buffers = call.operator.options, list[int | tuple[int, int]]()
     if _is(call, 0, "int8", "int16"):
         buffers.append(28)
     for place, is_turned in ((0, options.get("adj_x")), (1, not options.get("adj_y"))):
@@ -262,7 +247,7 @@ def _ring(pointer: int, capacity: int) -> int:
 
 def _rings(call: Call, pointer: int, capacity: int, rows: int) -> _Buffers:
     """The addresses of as many circular buffers as there are rows and those of their values, and the buffers."""
-    return pointer * rows, pointer * rows, Rows(rows, _ring(pointer, capacity))
+    return pointer * rows, pointer * rows, (rows, _ring(pointer, capacity))
 
 
 def _rows(call: Call, kept: int) -> int:
@@ -287,7 +272,7 @@ def _stacker(call: Call, pointer: int) -> _Buffers:
 
 def _overlap_add(call: Call, pointer: int) -> _Buffers:
     rows, width = _rows(call, 2), 2 if _is(call, 0, "int16") else 4
-    return pointer * rows, Rows(rows, width * dimension_of(call.input(0), -1))
+    return pointer * rows, (rows, width * dimension_of(call.input(0), -1))
 
 
 def _filter_bank(call: Call, pointer: int) -> _Buffers:

@@ -90,7 +90,7 @@ class _Tail:
         self.structures += self._take(size, alignment)
 
     def kernel(self, kept: int | Rows) -> None:
-        size = kept if isinstance(kept, int) else kept.rows * _rounded(kept.row_bytes)
+        size = kept if isinstance(kept, int) else kept[0] * _rounded(kept[1])
         self.kernels += self._take(size, _BUFFER_ALIGNMENT)
 
     def variable(self, size: int) -> None:

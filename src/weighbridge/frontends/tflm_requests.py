@@ -85,7 +85,8 @@ class _Lives:
             begun = self._now
             self._make(number, operator.outputs)
             for option in _CALLED.get(operator.op, ()):
-                self._call(number, place, operator.options.get(option, -1), depth)
+                self._enter(self.name(number, place))
+                self.walk(operator.options[option], depth + 1)
             self._use(number, (*operator.inputs, *operator.outputs))
             self.scratch[number, place] = self.scratch.get((number, place), (begun, begun))[0], self._now
         self._make(number, subgraph.outputs)
@@ -102,14 +103,6 @@ class _Lives:
         for tensor in tensors:
             if tensor >= 0:
                 self.last[number][tensor] = self._now
-
-    def _call(self, number: int, place: int, called: int, depth: int) -> None:
-        if called == -1:
-            return
-        if not 0 <= called < len(self._model.subgraphs):
-            raise Unplannable(f"operator {place} calls subgraph {called}, which the file does not have")
-        self._enter(self.name(number, place))
-        self.walk(called, depth + 1)
 
     @property
     def _now(self) -> int:

@@ -160,6 +160,8 @@ def ranks(names: str, least: int, most: int) -> Rule:
 
 
 def between(least: int, most: int) -> str:
+    if most == ANY[1]:
+        return f"{least} or more"
     return str(least) if least == most else f"{least} to {most}"
 
 
