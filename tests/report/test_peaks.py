@@ -294,3 +294,11 @@ def test_calls_in_another_order_leave_eager_without_a_profile() -> None:
     with pytest.raises(BadSpec, match="another order than PyTorch's calls"):
         check_profile(memory._replace(profile=profile), "eager")
     assert row(peaks(memory._replace(profile=profile)), "eager").bytes == "700"
+
+
+@pytest.mark.parametrize(("size", "said"), [(0, None), (10_240, "10,240 B, beside"), (None, "of unknown size, beside")])
+def test_variables_are_told_where_there_are_any(size: int | None, said: str | None) -> None:
+    memory = report(alexnet()).memory._replace(variable_bytes=size)
+    found = dict(peaks(memory).assumptions).get("variables")
+    assert (found is None) == (said is None)
+    assert (found or "").startswith(said or "")

@@ -102,6 +102,9 @@ def _assumptions(memory: MemoryPlan, applying: Iterable[str]) -> Iterator[tuple[
     if ARENA in families:
         yield ARENA, f"{_PACKED}{_requests(memory.arena)}"
     yield from _ASSUMPTIONS
+    if memory.variable_bytes != 0:
+        size = "of unknown size" if memory.variable_bytes is None else f"{exact(memory.variable_bytes)} B"
+        yield "variables", f"{size}, beside every peak: they outlive an inference"
     yield "scratch", _scratch(memory.arena if ARENA in families else None)
 
 
