@@ -5,7 +5,7 @@ A front end fills this in where a file is made for such a runtime; the packing i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Arena", "ArenaBuffer", "PersistentBytes"]
 

@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import BYTE_UNITS, byte_size, number, shown, whole
 
 if TYPE_CHECKING:

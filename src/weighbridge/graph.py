@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
-from typing import NamedTuple
 
 from .arena import Arena
 from .dtypes import DType
 from .errors import GraphError
+from .named_tuple import NamedTuple
 
 __all__ = [
     "BRANCH",

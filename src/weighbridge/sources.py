@@ -7,10 +7,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import shown, whole
 
 __all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "file_of", "is_named_model", "read"]

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.textbook import find, names
 
 from .kinds import Conv, Depthwise, LayerSpec, Linear, Matmul, Operation, Transposed

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.choices import fps_of
 from weighbridge.errors import BadSpec
 from weighbridge.estimates import frames_missed
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import number, shown, whole
 
 from .plain import plain

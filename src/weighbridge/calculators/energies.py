@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.devices.device import ADD, MULTIPLY, EnergyTable, Picojoules
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import stated
 
 from .plain import plain

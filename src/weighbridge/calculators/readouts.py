@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.counts import count
 from weighbridge.devices.device import ACTIVATIONS, PRECISIONS, WEIGHTS, Device, Figure, Memory, Peak
@@ -13,6 +13,7 @@ from weighbridge.estimates import Demand, demand, latency, moved_on, node_times,
 from weighbridge.estimates.roofline import ratio
 from weighbridge.graph import Graph, Role, Shape, Tensor
 from weighbridge.memory import plan
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Work, known_total
 from weighbridge.passes import BitRules, set_bits
 from weighbridge.written import whole

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import NamedTuple
 
 from weighbridge.devices.device import Device
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 
 from .kinds import Conv, Depthwise
 from .plain import plain

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import shown, whole
 
 __all__ = ["SYMBOLS", "Sizes", "Symbol", "axes", "checked", "checked_flag"]

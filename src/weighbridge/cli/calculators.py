@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weighbridge.calculators import Conv, Design, batching, given_device, layer, named, separable
 from weighbridge.cli import quantities
@@ -14,6 +14,7 @@ from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
 from weighbridge.devices.device import Device
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.calculator_pages import batching_lines, layer_lines, separable_lines
 from weighbridge.report.json import layout
 from weighbridge.report.spans import Line

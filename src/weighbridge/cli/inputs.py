@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Shape
+from weighbridge.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from weighbridge.frontends.torch_inputs import TensorSpec

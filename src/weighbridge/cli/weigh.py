@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weighbridge.api import weigh
 from weighbridge.cli.inputs import is_size, parse
@@ -15,6 +15,7 @@ from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report
 from weighbridge.report.peaks import LIVE, check_profile, policy_named
 from weighbridge.report.record import told_apart

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node, Role
 from weighbridge.memory.channels import Places, channel_axes
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Call, Kind, Op, known_total
 from weighbridge.operators.shapes import frame_of
 from weighbridge.passes.padding import is_convolutions_own

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from weighbridge.counts.facts import Uncounted
 from weighbridge.errors import GraphError
 from weighbridge.graph import BRANCH, CONTROL, UNKNOWN, Body, Graph, Node
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import (
     Call,
     DependsOnValues,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from weighbridge.graph import Shape
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Loops, Work
 
 __all__ = ["Activations", "ConventionFacts", "NetworkFacts", "NodeFacts", "Uncounted"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from weighbridge.counts.cost import Cost, Values, add_known, cost_of
 from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
 from weighbridge.graph import Graph, Node, Role, Tensor
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, Work, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.estimates.deadline import ROUNDING
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Battery", "Charge", "battery_named", "charge"]
 

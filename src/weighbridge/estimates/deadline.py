@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
+
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["ROUNDING", "Deadline", "deadline", "frames_missed"]
 

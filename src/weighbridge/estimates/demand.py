@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.arena import PersistentBytes
 from weighbridge.counts.facts import NetworkFacts, NodeFacts
@@ -11,6 +11,7 @@ from weighbridge.estimates.moves import Moves, storage_of
 from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
 from weighbridge.graph import UNKNOWN, Graph, Tensor
 from weighbridge.memory.records import ARENA, MemoryPlan
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, ADD, MULTIPLY, WEIGHTS, Device, EnergyTable, Picojoules
 from weighbridge.estimates.charge import Battery, Charge, charge
 from weighbridge.estimates.demand import Demand
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import stated
 
 __all__ = ["Arithmetic", "Bill", "DeviceEnergy", "LevelEnergy", "arithmetic", "bill", "device_energy"]

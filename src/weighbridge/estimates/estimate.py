@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 from weighbridge.devices.device import Device
 from weighbridge.estimates.charge import Battery
@@ -15,6 +14,7 @@ from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.layerwise import NodeTime, layerwise, node_times
 from weighbridge.estimates.place import placed
 from weighbridge.estimates.precision import precision_named
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Conditions", "Estimate", "estimate"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from weighbridge.devices.device import ACTIVATIONS, CODE, WEIGHTS, Device, Memory
 from weighbridge.estimates.demand import LIVE, Demand
 from weighbridge.estimates.needs import DOES_NOT_FIT, FITS, UNKNOWN, Need, Room, needs, room
 from weighbridge.estimates.place import lying_in, moved_on, placed
 from weighbridge.estimates.roofline import quotient
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["DOES_NOT_FIT", "FITS", "UNKNOWN", "Fit", "Region", "fit"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device, Figure
 from weighbridge.estimates.demand import Demand
 from weighbridge.estimates.roofline import bound_of, memory_time, moved_by_memory, quotient, ratio
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["NO_LATENCY", "Latency", "latency"]
 

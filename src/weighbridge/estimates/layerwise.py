@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device
 from weighbridge.estimates.demand import Demand, NodeDemand
 from weighbridge.estimates.roofline import bound_of, memory_time, quotient, ratio
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Layerwise", "NodeTime", "layerwise", "node_times"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, PERSISTENT, WEIGHTS, Device
 from weighbridge.estimates.demand import LIVE, ArenaDemand, Demand
 from weighbridge.memory.records import ARENA
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["DOES_NOT_FIT", "FITS", "UNKNOWN", "Need", "Room", "needs", "room"]
 

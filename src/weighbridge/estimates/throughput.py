@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from weighbridge.estimates.fit import Fit
 from weighbridge.estimates.latency import Latency
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["BatchPoint", "Throughput", "batch_point", "throughput"]
 

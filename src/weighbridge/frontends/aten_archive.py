@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadModel, GraphError, UnsupportedFormat, WeighbridgeError
 from weighbridge.frontends.aten_archive_arguments import Frame
@@ -22,6 +22,7 @@ from weighbridge.frontends.aten_call import Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.zip_entries import ZipEntries
 from weighbridge.graph import Graph, Role
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["load_pt2", "read_json", "read_pt2"]
 

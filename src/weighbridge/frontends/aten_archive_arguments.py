@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import NeedsShape
 from weighbridge.frontends.aten_archive_formulas import FormulaError, Number
 from weighbridge.frontends.aten_archive_json import Place
 from weighbridge.frontends.aten_archive_values import Symbols, dtype_at
 from weighbridge.frontends.aten_call import Argument, Ref
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["MAX_NESTED", "NOT_READ", "NUMBERS", "Frame", "argument", "given_tensors", "open_size", "result_tensors"]
 

@@ -7,7 +7,7 @@ program.  Nodes that compute sizes alone are gone: their values follow from the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.dtypes import DTYPES
 from weighbridge.frontends.aten_archive_arguments import (
@@ -26,6 +26,7 @@ from weighbridge.frontends.aten_archive_values import Symbols
 from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref, refs
 from weighbridge.frontends.aten_recording import NUMBER_ARGUMENTS, Recording, base_name
 from weighbridge.graph import Role, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Reading"]
 

@@ -11,7 +11,9 @@ import ast
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
+
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Formula", "FormulaError", "Number", "UnknownSymbolError", "formula"]
 

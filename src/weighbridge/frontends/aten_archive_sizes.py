@@ -7,7 +7,7 @@ be replaced.  A size that depends on data (PyTorch calls it ``u0``) is asked for
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.frontends.aten_archive_arguments import open_size
@@ -17,6 +17,7 @@ from weighbridge.frontends.aten_archive_values import Symbols, dtype_at, text_of
 from weighbridge.frontends.declared import Declared
 from weighbridge.frontends.input_sizes import settle
 from weighbridge.graph import MAX_DIMENSION
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Sizes", "settled"]
 

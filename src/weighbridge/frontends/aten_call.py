@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import Step, asked_step, whole_numbers
 from weighbridge.graph import Allocation, Attribute, Role, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Argument", "As", "AtenCall", "AtenTensor", "Program", "Ref", "Rule", "refs", "translate"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import AtenCall, Rule
 from weighbridge.frontends.foreign import Step
 from weighbridge.graph import Attribute
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["RULES_RECURRENT"]
 

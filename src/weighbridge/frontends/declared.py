@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from weighbridge.dtypes import DType
 from weighbridge.graph import Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Declared"]
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from math import isfinite
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = [
     "As",

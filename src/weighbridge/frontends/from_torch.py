@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from difflib import get_close_matches
 from functools import partial
 from math import prod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch import nn
@@ -26,6 +26,7 @@ from weighbridge.frontends.torch_processor import mark_fast_paths
 from weighbridge.frontends.torch_scope import Scopes
 from weighbridge.frontends.torch_state import untouched
 from weighbridge.graph import Graph, Role
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["capture", "load_torch"]
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadSpec, NeedsShape
 from weighbridge.frontends.declared import Declared
 from weighbridge.graph import MAX_DIMENSION, Shape
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Sizes", "settle"]
 

@@ -7,10 +7,11 @@ import operator
 import struct
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, product
-from typing import Any, NamedTuple
+from typing import Any
 
 from weighbridge.frontends.foreign import whole_numbers
 from weighbridge.graph import Shape
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = [
     "MAX_ELEMENTS",

@@ -8,7 +8,7 @@ body, behind its own, and operands called ``captures`` of the node.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES, DType
@@ -20,6 +20,7 @@ from weighbridge.frontends.onnx_names import plain_domain
 from weighbridge.frontends.onnx_scope import Frame, Record, Scope
 from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.graph import BRANCH, LOOP, SCAN, Body, Shape, Tensor, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from weighbridge.frontends.onnx_capture import Capture

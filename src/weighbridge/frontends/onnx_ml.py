@@ -7,7 +7,7 @@ here, so that a list whose length does not fit is an error that names it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadModel
@@ -15,6 +15,7 @@ from weighbridge.frontends.foreign import Foreign, Held, Step
 from weighbridge.frontends.onnx_steps import Steps
 from weighbridge.frontends.onnx_tensors import type_of
 from weighbridge.graph import Attribute, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["TRANSFORMS", "Chain", "Listed", "fault", "labels_of", "listed", "matrix", "one_of", "rows_of"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DType
 from weighbridge.graph import Node, Tensor
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["read_as_integers"]
 

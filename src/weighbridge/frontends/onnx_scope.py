@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel
 from weighbridge.frontends.declared import Declared
 from weighbridge.frontends.onnx_names import plain_domain
 from weighbridge.graph import Tensor
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Frame", "Record", "Scope", "graphs_of", "in_order", "records_of", "stored_elements"]
 

@@ -10,12 +10,13 @@ Source: ONNX Runtime, docs/ContribOperators.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import Foreign, Rule, Step, set_aside
 from weighbridge.frontends.onnx_steps import Steps, heads_of, number_in
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["ATTENTION_RULES"]
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import BadModel
 from weighbridge.frontends.foreign import Foreign, Rule, Step, set_aside
 from weighbridge.frontends.onnx_steps import PACKED, Steps
 from weighbridge.graph import Attribute, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["EXPERT_RULES"]
 

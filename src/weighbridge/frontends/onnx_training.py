@@ -7,13 +7,14 @@ nodes between them say what it costs (operators/training.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import Foreign, Rule, Step
 from weighbridge.frontends.onnx_ml import fault
 from weighbridge.frontends.onnx_scope import Record, Scope
 from weighbridge.graph import UNKNOWN, Attribute, Node
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Call, Kind, Loops, grouped
 
 if TYPE_CHECKING:

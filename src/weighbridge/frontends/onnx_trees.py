@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.frontends.foreign import Foreign, Held, Rule, Step
 from weighbridge.frontends.onnx_ml import TRANSFORMS, Chain, Listed, fault, labels_of, listed, one_of
 from weighbridge.graph import UNKNOWN, Attribute
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["FOREST_RULES", "Paths", "paths_of"]
 

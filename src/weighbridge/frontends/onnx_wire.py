@@ -16,9 +16,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from weighbridge.errors import BadModel
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["KEPT_BYTES", "KEPT_INTEGER_BYTES", "MAX_DEPTH", "MAX_KEPT_BYTES", "Note", "payload_note", "strip"]
 

@@ -7,13 +7,13 @@ which callers of the model use.  Either will do; messages use the second, where 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from weighbridge.errors import BadSpec
 from weighbridge.frontends.declared import Declared
 from weighbridge.frontends.fresh_names import MAX_NAME, Names
 from weighbridge.frontends.tflite_model import Signature, TfliteModel
 from weighbridge.graph import Shape
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Entry", "Input", "by_label", "entry_of", "inputs_of"]
 

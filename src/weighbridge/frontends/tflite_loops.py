@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weighbridge.frontends.tflite_model import Operator, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_values import values_of
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["LOOPS", "MAX_DEPTH", "Loops"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from weighbridge.dtypes import DType
 from weighbridge.graph import Shape
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Operator", "Quantisation", "Signature", "Subgraph", "TfliteModel", "TfliteTensor"]
 
@@ -31,6 +32,7 @@ class Quantisation(NamedTuple):
 
 class TfliteTensor(NamedTuple):
     """``shape`` is None where the file gives none, ``signature`` the shape with -1 for what may change, None without one.
+    Without axes it is a scalar's if the tensor ``has_rank``; else the file may say nothing.
 
     Sizes of ``shape`` are -1 at least, which leaves one open.  ``data`` is (offset, bytes) of its values in the file, None where
     it has none; ``external_bytes`` is how many stand in another file, and then ``buffer`` is less than 0.  Tensors with one
@@ -48,6 +50,7 @@ class TfliteTensor(NamedTuple):
     data: tuple[int, int] | None
     external_bytes: int = 0
     sparse_values: int | None = None
+    has_rank: bool = False
 
     @property
     def is_stored(self) -> bool:

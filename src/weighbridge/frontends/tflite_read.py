@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel
@@ -22,6 +22,7 @@ from weighbridge.frontends.tflite_model import (
 )
 from weighbridge.frontends.tflite_schema import BUILTIN_OPERATORS, ELEMENT_TYPES, options_of
 from weighbridge.graph import MAX_RANK, Shape
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["read_model"]
 
@@ -211,6 +212,7 @@ def _tensor(index: int, table: Table, stores: _Stores) -> TfliteTensor:
         data=None if external or not stores.buffers else stores.buffers[buffer],
         external_bytes=stores.external.get(external, 0),
         sparse_values=_sparse_values(table.table(6)),
+        has_rank=table.number(8, "?", default=False),
     )
 
 

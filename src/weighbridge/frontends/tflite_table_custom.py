@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind, set_aside
 from weighbridge.frontends.tflite_table_contractions import padding_of
 from weighbridge.frontends.tflite_table_signals import SIGNAL_RULES, option
 from weighbridge.graph import UNKNOWN, Attribute
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["custom_rule"]
 

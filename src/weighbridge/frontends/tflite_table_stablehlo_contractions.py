@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from string import ascii_letters
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import Foreign, Rule, Step
 from weighbridge.frontends.tflite_table_contractions import quantisation_of, result_type
 from weighbridge.frontends.tflite_table_stablehlo_options import axes, numbers
 from weighbridge.graph import Attribute, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["STABLEHLO_CONTRACTION_RULES"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite, prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.frontends.flexbuffer import read_map
 from weighbridge.frontends.tflite_model import Operator, Subgraph, TfliteModel, TfliteTensor
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Call", "bytes_of", "calls_of", "count_of", "dimension_of"]
 

@@ -7,7 +7,7 @@ from the end of the arena downwards.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.arena import PersistentBytes
 from weighbridge.frontends.tflite_model import Subgraph, TfliteModel, TfliteTensor
@@ -16,6 +16,7 @@ from weighbridge.frontends.tflm_offline import Places
 from weighbridge.frontends.tflm_opdata import Rows, cmsis_nn_extra, kernel_buffers, options_of
 from weighbridge.frontends.tflm_rules import is_quantised
 from weighbridge.frontends.tflm_scratch import scratch_of
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["persistent_of"]
 

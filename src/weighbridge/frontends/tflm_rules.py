@@ -9,10 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.frontends.tflite_model import TfliteTensor
 from weighbridge.frontends.tflm_call import Call, count_of
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = [
     "ANY",

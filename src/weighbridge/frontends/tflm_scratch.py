@@ -7,9 +7,10 @@ Each formula is that of the kernel's file in tensorflow/lite/micro/kernels, rfft
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.frontends.tflm_call import Call, count_of, dimension_of
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["POINTER_BYTES", "Scratch", "scratch_of"]
 

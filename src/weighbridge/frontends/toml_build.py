@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec, GraphError
 from weighbridge.graph import MAX_DIMENSION, Attribute, Graph, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 

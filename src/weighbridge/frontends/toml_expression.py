@@ -12,7 +12,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["MAX_TEXT", "Expression", "ExpressionError", "Value", "make_divisible", "parse"]
 

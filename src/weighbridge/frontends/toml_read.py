@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from weighbridge.graph import Attribute
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import REQUIRED
 from weighbridge.operators.table import OPERATORS
 

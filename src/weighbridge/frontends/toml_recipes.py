@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Role, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import REQUIRED, Op
 
 __all__ = ["RECIPES", "Recipe", "Stored", "takes"]

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sized
 from math import isfinite
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 
 from .toml_expression import Expression, Value, parse
 

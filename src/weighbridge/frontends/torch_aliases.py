@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from weakref import ref
 
 import torch
+
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Aliases", "Before", "mark", "storage_of"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 
 from weighbridge.frontends.aten_recording import NUMBER_ARGUMENTS, base_name
 from weighbridge.frontends.aten_table import rule_of
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Operator", "moved"]
 

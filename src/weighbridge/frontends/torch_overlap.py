@@ -7,11 +7,12 @@ they have together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import torch
 
 from weighbridge.frontends.torch_aliases import storage_of
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Shared", "shared"]
 

@@ -10,13 +10,14 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from torch import nn
 from torch.nn.functional import _canonical_mask, _none_or_dtype
 
 from weighbridge.frontends.torch_recurrent import RECURRENT
+from weighbridge.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from weighbridge.frontends.torch_storage import Storages

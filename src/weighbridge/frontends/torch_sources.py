@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weighbridge.errors import BadModel, BadSpec, MissingExtra
 from weighbridge.frontends.from_toml import parse_choices
 from weighbridge.graph import Graph
+from weighbridge.named_tuple import NamedTuple
 
 from .torch_inputs import MAX_ZEROS_BYTES, Arguments, TensorSpec, needs_inputs
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from weighbridge.frontends.torch_processor import AUXILIARY, KERNELS
 from weighbridge.graph import Allocation
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["LIFT", "Storages"]
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import accumulate, groupby, pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.arena import Arena, ArenaBuffer, PersistentBytes
 from weighbridge.graph import Graph, Node
@@ -18,6 +18,7 @@ from weighbridge.memory.lifetimes import Lifetimes
 from weighbridge.memory.packing import Request, pack
 from weighbridge.memory.records import ArenaPlan, PlacedBuffer
 from weighbridge.memory.requests import IM2COL, requests_of, with_im2col
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 
 __all__ = ["ALIGNMENT_BYTES", "ESTIMATE", "ArenaPeak", "arena_peak", "persistent_bytes", "planned"]

@@ -8,9 +8,10 @@ axes of what they read.  A format whose graphs never say ``channels_first``, as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.graph import Graph, Node, Shape
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Kind, Op
 
 __all__ = ["Places", "channel_axes"]

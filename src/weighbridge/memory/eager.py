@@ -6,9 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.graph import Allocation
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["EAGER", "WORKSPACE", "EagerPeak", "eager_peak"]
 

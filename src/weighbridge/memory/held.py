@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.graph import Graph, Node
 from weighbridge.memory.lifetimes import Lifetimes
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["held_storages", "is_layer"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import NamedTuple
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node
 from weighbridge.memory.lifetimes import Lifetimes
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.passes.rewrite import call_of
 

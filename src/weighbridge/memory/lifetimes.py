@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from weighbridge.graph import Graph, Node, Role
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.passes.static import runs, static_tensors
 

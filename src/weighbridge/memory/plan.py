@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.arena import Arena
 from weighbridge.graph import Graph, Role, Tensor
@@ -14,6 +14,7 @@ from weighbridge.memory.held import is_layer
 from weighbridge.memory.lifetimes import Lifetimes, lifetimes
 from weighbridge.memory.profiles import Profiles, Size, largest, profiles_by_policy
 from weighbridge.memory.records import ARENA, NHCWB16, MemoryPlan, TensorSpan
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from typing import NamedTuple
 
 from weighbridge.graph import BRANCH, Body, Graph, Node
 from weighbridge.memory.held import held_storages
 from weighbridge.memory.in_place import Saving, most, savings
 from weighbridge.memory.lifetimes import Lifetimes, Storage, lifetimes
 from weighbridge.memory.records import IN_PLACE
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
 
 __all__ = ["Profiles", "Size", "largest", "profiles_by_policy", "totals"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.arena import PersistentBytes
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["ARENA", "IN_PLACE", "NHCWB16", "POLICIES", "ArenaPlan", "MemoryPlan", "PlacedBuffer", "TensorSpan"]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.arena import Arena, ArenaBuffer
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node
 from weighbridge.memory.lifetimes import Lifetimes, lifetimes
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.convolution import unrolled_elements
 from weighbridge.operators.record import Op
 from weighbridge.passes.rewrite import call_of

@@ -8,11 +8,12 @@ of it have the positions of the buffer then.  Where ``past_length`` is unknown, 
 from __future__ import annotations
 
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .normalisation import SOFTMAX
 from .record import Call, DependsOnValues, Kind, Loops, Op, Work, types_of

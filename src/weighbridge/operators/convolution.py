@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import real_parts
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import real_parts
 from .record import REQUIRED, Call, Kind, Loops, Op, Work

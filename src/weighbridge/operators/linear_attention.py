@@ -7,10 +7,11 @@ is one product more.  That counts the recurrence as it is defined, whichever chu
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .record import REQUIRED, Call, Kind, Loops, Op, Work, types_of
 from .shapes import asked_outputs

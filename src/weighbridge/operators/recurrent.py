@@ -15,11 +15,12 @@ are quantised, x and states become so as the layer runs.
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .quantisation import dynamic_quantisation
 from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing, types_of

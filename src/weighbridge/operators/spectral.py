@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import is_complex
 from .record import REQUIRED, Call, Kind, Op, Work, nothing

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .quantisation import dynamic_quantisation
 from .record import Call, Kind, Loops, Op, Traffic, Work, known_total, types_of

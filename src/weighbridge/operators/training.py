@@ -17,10 +17,11 @@ The few operations on the rate itself, once a call, count too.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
+from weighbridge.named_tuple import NamedTuple
 
 from .record import REQUIRED, Call, Kind, Loops, Op, Work
 

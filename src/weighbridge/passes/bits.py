@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.dtypes import DTYPES, DType, integer_of
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Body, Graph, Node, Role, Tensor
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.deployment import deploy
@@ -21,7 +22,9 @@ __all__ = ["BitRules", "bit_rules", "set_bits"]
 _FLOATS: Final = {16: "float16", 32: "float32", 64: "float64"}
 _KEEPS_TYPE: Final = frozenset({Kind.MOVE, Kind.VIEW, Kind.IDENTITY})
 _NO_RECORD: Final = "eager memory is not known at other widths than those the model ran in"
-_NO_REQUESTS: Final = "at other widths than the file's, arena_tflm packs the storages of the graph, without the kernels' scratch"
+_NO_REQUESTS: Final = (
+    "at other widths than the file's, arena_tflm packs the storages of the graph, without the kernels' scratch"
+)
 _GROUPS: Final = {"biases": "bias", "other": "other"}
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.graph import Node, Role
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.passes.wiring import Match, Wiring
 
 __all__ = ["gelu"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Node
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.rules import axes_of
 from weighbridge.passes.wiring import Match, Wiring, other_operand
 

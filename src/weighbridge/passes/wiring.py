@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Graph, Node, Shape, Tensor, TensorType
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Call, Op, grouped
 from weighbridge.operators.rules import axes_of
 from weighbridge.passes.rewrite import read_counts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.page import Page, Quantity, Row
 from weighbridge.report.spans import Line, Span, Style, bar, cells, fit, wrap
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.spans import Line, Span, Style, cells, fit, wrap
 
 __all__ = ["Column", "Grid", "GridRow", "grid_lines"]

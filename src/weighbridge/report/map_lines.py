@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.page import SCRATCH_MARK, ArenaMap, Piece
 from weighbridge.report.spans import Line, Span, Style, pad, wrap
 from weighbridge.units import exact

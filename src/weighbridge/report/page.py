@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import NamedTuple
 
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.grid import Grid
 
 __all__ = [

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.counts import NetworkFacts, NodeFacts
 from weighbridge.errors import printable
 from weighbridge.graph import Shape
 from weighbridge.memory import MemoryPlan
+from weighbridge.named_tuple import NamedTuple
 
 if TYPE_CHECKING:  # a report without a device is made without them
     from weighbridge.estimates import Bill, Conditions, Deadline, DeviceEnergy, Fit, Latency, NodeTime, Throughput

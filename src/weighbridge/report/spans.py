@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import NamedTuple
+
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "fit", "in_ascii", "level", "pad", "wrap"]
 

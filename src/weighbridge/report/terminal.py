@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.columns import tree_lines
 from weighbridge.report.grid import grid_lines
 from weighbridge.report.page import ArenaMap, Headline, Page, Profile, RegionLine, Verdict

@@ -6,9 +6,9 @@ Everything is linear in the number of nodes: a tree row is made only for what is
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from weighbridge.counts import NodeFacts
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["MODULE", "NODE", "REST", "Entry", "Sums", "Visible", "visible_entries"]
 
