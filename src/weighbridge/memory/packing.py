@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Request", "pack"]
 
 _SCAN: Final = 4
 """Looking at a request in the order of offsets takes this fraction of the time of finding it by its moments and sorting."""
-_BLOCK: Final = 64
+_PARTS: Final = 64
+"""So many entries are in half a block, and so many blocks on half a shelf."""
 
 
 class Request(NamedTuple):
@@ -124,78 +127,172 @@ class _ByMoment:
                 self._levels.append(level)
 
 
-class _Block:
-    """A stretch of what is placed, in the order of offsets, and what is true of all of it."""
+class _Stretch:
+    """What is true of a part of what is placed: where it begins and ends, the widest gap in it if all of it is alive, and the
+    least and the greatest first and last moment.
+    """
 
-    __slots__ = ("entries", "first", "gap", "last", "past")
+    __slots__ = ("begin", "first", "gap", "last", "past")
+
+    def __init__(self, begin: int, first: tuple[int, int], last: tuple[int, int]) -> None:
+        self.begin = self.past = begin
+        self.gap = 0
+        self.first, self.last = first, last
+
+    def widen(self, entry: _Entry) -> None:
+        offset, _, first, last = entry
+        self.begin = min(self.begin, offset)
+        self.first = min(self.first[0], first), max(self.first[1], first)
+        self.last = min(self.last[0], last), max(self.last[1], last)
+
+    def is_alive(self, request: Request) -> bool:
+        """Whether any of it may be alive when ``request`` is."""
+        return self.first[0] <= request.last and self.last[1] >= request.first
+
+    def has_room(self, request: Request, lowest: int) -> bool:
+        """Whether a gap from ``lowest`` on may be wide enough, so that one has to look into it: not if it is all dead, nor if it
+        is all alive and has no such gap.
+        """
+        is_closed = self.gap < request.size and self.begin - lowest < request.size
+        if is_closed and self.first[1] <= request.last and self.last[0] >= request.first:
+            return False
+        return self.is_alive(request)
+
+    def follow(self, begin: int, past: int, gap: int = 0) -> None:
+        """Go on to a part that begins no earlier than what came before."""
+        self.gap = max(self.gap, gap, begin - self.past)
+        self.past = max(self.past, past)
+
+
+class _Block(_Stretch):
+    """Some of what is placed, in the order of offsets."""
+
+    __slots__ = ("entries",)
 
     def __init__(self, entries: list[_Entry]) -> None:
         self.entries = entries
-        self.first = min(one[2] for one in entries), max(one[2] for one in entries)
-        self.last = min(one[3] for one in entries), max(one[3] for one in entries)
+        firsts, lasts = [one[2] for one in entries], [one[3] for one in entries]
+        super().__init__(entries[0][0], (min(firsts), max(firsts)), (min(lasts), max(lasts)))
         self._measure()
 
     def add(self, entry: _Entry) -> None:
-        insort(self.entries, entry)
-        _, _, first, last = entry
-        self.first = min(self.first[0], first), max(self.first[1], first)
-        self.last = min(self.last[0], last), max(self.last[1], last)
-        self._measure()
+        self.widen(entry)
+        if entry >= self.entries[-1]:
+            self.entries.append(entry)
+            self.follow(entry[0], entry[1])
+        else:
+            insort(self.entries, entry)
+            self._measure()
 
     def _measure(self) -> None:
-        """Where the last of it ends, and the widest gap in it if all of it is alive."""
-        past, gap = self.entries[0][0], 0
+        past, gap = self.begin, 0
         for offset, end, _, _ in self.entries:
-            if offset - past > gap:  # noqa: PLR1730
+            if offset - past > gap:  # noqa: PLR1730 - a call of max is slower, and this is an inner loop
                 gap = offset - past
             if end > past:  # noqa: PLR1730
                 past = end
         self.past, self.gap = past, gap
 
 
+class _Shelf(_Stretch):
+    """Blocks that follow each other."""
+
+    __slots__ = ("blocks", "starts")
+
+    def __init__(self, blocks: list[_Block]) -> None:
+        self.blocks, self.starts = blocks, [block.begin for block in blocks]
+        first = min(one.first[0] for one in blocks), max(one.first[1] for one in blocks)
+        last = min(one.last[0] for one in blocks), max(one.last[1] for one in blocks)
+        super().__init__(blocks[0].begin, first, last)
+        self._measure()
+
+    def add(self, entry: _Entry) -> None:
+        self.widen(entry)
+        at = max(bisect_right(self.starts, entry[0]) - 1, 0)
+        block = self.blocks[at]
+        is_last = at == len(self.blocks) - 1 and entry >= block.entries[-1]
+        block.add(entry)
+        self.starts[at] = block.begin
+        if len(block.entries) == 2 * _PARTS:
+            self.blocks[at : at + 1] = halves = _blocks(block.entries)
+            self.starts[at : at + 1] = [half.begin for half in halves]
+        if is_last:
+            self.follow(entry[0], entry[1])
+        else:
+            self._measure()
+
+    def _measure(self) -> None:
+        past, gap = self.begin, 0
+        for block in self.blocks:
+            if block.begin - past > gap:  # noqa: PLR1730
+                gap = block.begin - past
+            if block.gap > gap:  # noqa: PLR1730
+                gap = block.gap
+            if block.past > past:  # noqa: PLR1730
+                past = block.past
+        self.past, self.gap = past, gap
+
+
+def _blocks(entries: list[_Entry]) -> list[_Block]:
+    return [_Block(entries[at : at + _PARTS]) for at in range(0, len(entries), _PARTS)]
+
+
+def _shelves(blocks: list[_Block]) -> list[_Shelf]:
+    return [_Shelf(blocks[at : at + _PARTS]) for at in range(0, len(blocks), _PARTS)]
+
+
 class _ByOffset:
-    """What is placed, in the order of offsets, in blocks that are stepped over where all of it is alive or none."""
+    """What is placed, in the order of offsets, in blocks on shelves, which are passed by where all is alive or nothing."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._blocks: list[_Block] = []
+        self._shelves: list[_Shelf] = []
         self._starts: list[int] = []
 
     def add(self, placed: Iterable[tuple[Request, int]]) -> None:
         new = [(offset, offset + size, first, last) for (size, first, last, _), offset in placed]
+        if len(new) > self.count // _PARTS:
+            entries = [entry for shelf in self._shelves for block in shelf.blocks for entry in block.entries]
+            self._shelves = _shelves(_blocks(sorted(entries + new)))
+            self._starts = [shelf.begin for shelf in self._shelves]
+        else:
+            for entry in new:
+                self._add(entry)
         self.count += len(new)
-        if len(new) > len(self._blocks):
-            entries = sorted([*new, *(entry for block in self._blocks for entry in block.entries)])
-            self._blocks = [_Block(entries[at : at + _BLOCK]) for at in range(0, len(entries), _BLOCK)]
-            self._starts = [block.entries[0][0] for block in self._blocks]
-            return
-        for entry in new:
-            self._add(entry)
 
     def _add(self, entry: _Entry) -> None:
         at = max(bisect_right(self._starts, entry[0]) - 1, 0)
-        block = self._blocks[at]
-        block.add(entry)
-        self._starts[at] = block.entries[0][0]
-        if len(block.entries) == 2 * _BLOCK:
-            halves = block.entries[:_BLOCK], block.entries[_BLOCK:]
-            self._blocks[at : at + 1] = map(_Block, halves)
-            self._starts[at : at + 1] = [half[0][0] for half in halves]
+        shelf = self._shelves[at]
+        shelf.add(entry)
+        self._starts[at] = shelf.begin
+        if len(shelf.blocks) == 2 * _PARTS:
+            self._shelves[at : at + 1] = halves = _shelves(shelf.blocks)
+            self._starts[at : at + 1] = [half.begin for half in halves]
 
     def first_gap(self, request: Request) -> int:
-        size, first, last, _ = request
-        lowest = 0
-        for block in self._blocks:
-            if block.first[0] > last or block.last[1] < first:
-                continue
-            is_closed = block.entries[0][0] - lowest < size and block.gap < size
-            if is_closed and block.first[1] <= last and block.last[0] >= first:
-                lowest = max(lowest, block.past)
-                continue
-            for offset, past, begins, ends in block.entries:
-                if begins <= last and ends >= first:
-                    if offset - lowest >= size:
-                        return lowest
-                    if past > lowest:  # noqa: PLR1730 - a call of max is slower, and this is the innermost loop
-                        lowest = past
+        lowest, is_found = 0, False
+        for shelf in self._shelves:
+            if shelf.has_room(request, lowest):
+                lowest, is_found = _among_blocks(shelf.blocks, request, lowest)
+                if is_found:
+                    break
+            elif shelf.is_alive(request):
+                lowest = max(lowest, shelf.past)
         return lowest
+
+
+def _among_blocks(blocks: Iterable[_Block], request: Request, lowest: int) -> tuple[int, bool]:
+    """Where ``request`` goes, or where what is alive of ``blocks`` ends, and which of them it is."""
+    size, first, last, _ = request
+    for block in blocks:
+        if not block.has_room(request, lowest):
+            if block.is_alive(request):
+                lowest = max(lowest, block.past)
+            continue
+        for offset, past, begins, ends in block.entries:
+            if begins <= last and ends >= first:
+                if offset - lowest >= size:
+                    return lowest, True
+                if past > lowest:  # noqa: PLR1730
+                    lowest = past
+    return lowest, False
