@@ -78,13 +78,19 @@ def test_the_rule_gives_that_shape(given_slice):
     assert set(runs(found)) <= {"slice", "reshape"}
 
 
-@given(st.integers(1, 6), st.integers(-8, 8), st.integers(0, 5))
-def test_an_end_may_be_counted_from_the_begin(size, begin, offset):
-    """The begin is clamped first; what it and the offset come to is an end like any other."""
-    x = np.zeros(size)
-    start = min(max(begin + size if begin < 0 else begin, 0), size)
-    operands = [operand("x", (size,)), stored("b", [begin]), stored("e", [offset]), stored("s", [1])]
-    assert result(single("STRIDED_SLICE", operands, {"offset": True}))[0] == x[start : start + offset].shape
+@given(st.integers(1, 6), st.integers(-8, 8), st.integers(0, 5), st.sampled_from([-2, -1, 1, 2, 3]))
+def test_an_end_may_be_how_far_a_slice_goes(size, begin, reach, step):
+    """Then it is known how many are taken wherever the slice begins; what lies beyond the axis is none of its values."""
+    start = begin + size if begin < 0 else begin
+    places = range(start, start + (reach if step > 0 else -reach), step)
+    entries = stored("e", [reach if step > 0 else -reach]), stored("s", [step])
+    moving = [operand("x", (size,)), operand("b", (1,), "INT32"), *entries]
+    assert result(single("STRIDED_SLICE", moving, {"offset": True}))[0] == (len(places),)
+    found = single("STRIDED_SLICE", [operand("x", (size,)), stored("b", [begin]), *entries], {"offset": True})
+    if all(0 <= place < size for place in places):
+        assert result(found)[0] == (len(places),)
+    else:
+        assert [node.operator for node in found.nodes] == [UNKNOWN]
 
 
 def test_a_position_that_only_runs_tell_has_a_known_shape():

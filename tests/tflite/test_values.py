@@ -348,6 +348,15 @@ def test_a_single_operator_with_known_operands_is_static():
 # What the shared files state
 
 
+def test_a_shape_without_axes_is_a_scalar_only_where_the_file_says_so(shared: Path) -> None:
+    """The runtime makes 2 x 2 x 2 of it: how often it repeats x is an input, and the converter wrote no shape."""
+    from weighbridge.frontends.from_tflite import load_tflite
+
+    assert shapes(load_tflite(shared / "data" / "tflite" / "litert" / "tile_with_bool_input.bin")) == [None]
+    tensors = [operand("x", (4,)), operand("s", (0,), "INT32"), tensor("y", ())]
+    assert shapes(load(model(graph(tensors, [op("TILE", "x s", "y")], "x s", "y")))) == [()]
+
+
 def test_every_size_of_the_shared_files_is_theirs(shared: Path) -> None:
     """A size that our rules tell is the one that the file states; the one file that errs is known, and so is why."""
     from tests.tflite.files import tflite_files

@@ -2,16 +2,18 @@
 
 An entry of begin, end and strides is for an axis, but for those that the masks make an ellipsis or a new axis; a mask of begin or
 end stands for the start or end of the axis, one of shrinking takes a single position and drops the axis.  An ellipsis has
-precedence over a new axis, and that over shrinking.  (tensorflow/core/util/strided_slice_op.cc)
+precedence over a new axis, and that over shrinking.  (tensorflow/core/util/strided_slice_op.cc)  With an ``offset`` the ends are
+how far a slice goes from its begin.  (tensorflow/lite/kernels/strided_slice.cc)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["BEFORE_ALL", "Plan", "plan_of"]
 
@@ -56,23 +58,20 @@ def plan_of(options: Mapping[str, Any], shape: Shape, count: int, begin: Values,
         raise GraphError(
             f"a slice of {count} entries begins, ends and steps by {', '.join(str(len(one)) for one in given)}"
         )
+    entries = _Entries(options, begin, end, strides)
     taken: list[range | None] = []
     sizes: list[int | None] = []
     result: list[int | None] = []
-    for entry in _entries(options, len(shape), count):
+    for entry in _layout(options, len(shape), count):
         if entry == _NEW:
             result.append(1)
             continue
-        size = shape[len(taken)]
-        positions = range(size) if entry == _WHOLE else _positions(options, int(entry), size, begin, end, strides)
-        is_dropped = entry != _WHOLE and bool(options.get("shrink_axis_mask", 0) >> int(entry) & 1)
-        found = 1 if is_dropped else None if positions is None else len(positions)
-        if is_dropped and positions is not None and len(positions) != 1:
-            raise GraphError(f"a slice takes position {begin[int(entry)] if begin else ''} of {size}")
+        size, at = shape[len(taken)], -1 if entry == _WHOLE else int(entry)
+        positions = range(size) if at < 0 else entries.positions(at, size)
+        sizes.append(len(positions) if positions is not None else entries.size(at))
         taken.append(positions)
-        sizes.append(found)
-        if not is_dropped:
-            result.append(found)
+        if at < 0 or not entries.has("shrink_axis_mask", at):
+            result.append(sizes[-1])
     return Plan(tuple(taken), tuple(sizes), tuple(result))
 
 
@@ -80,7 +79,7 @@ _MOST: Final = 32
 """A mask has as many bits."""
 
 
-def _entries(options: Mapping[str, Any], rank: int, count: int) -> list[str]:
+def _layout(options: Mapping[str, Any], rank: int, count: int) -> list[str]:
     """For every axis of x or of the result the number of its entry, ``whole`` where none is for it, ``new`` for a new one."""
     ellipsis, new = options.get("ellipsis_mask", 0), options.get("new_axis_mask", 0)
     if count > _MOST or (ellipsis & (ellipsis - 1)):
@@ -95,28 +94,55 @@ def _entries(options: Mapping[str, Any], rank: int, count: int) -> list[str]:
     return [*words[:place], *[_WHOLE] * (rank - covered), *words[place + 1 :]]
 
 
-def _positions(
-    options: Mapping[str, Any], entry: int, size: int, begin: Values, end: Values, strides: Values
-) -> range | None:
-    """The positions that an entry takes of an axis; None where that is not known."""
+class _Entries:
+    """What an entry takes of its axis."""
 
-    def masked(name: str) -> bool:
-        return bool(options.get(name, 0) >> entry & 1)
+    def __init__(self, options: Mapping[str, Any], begin: Values, end: Values, strides: Values) -> None:
+        self.options = options
+        self.begin = begin
+        self.end = end
+        self.strides = strides
 
-    if masked("shrink_axis_mask"):
-        if begin is None:
+    def has(self, mask: str, entry: int) -> bool:
+        """Whether a mask has the bit of an entry."""
+        return bool(self.options.get(mask, 0) >> entry & 1)
+
+    def size(self, entry: int) -> int | None:
+        """How many positions are taken where it is not known which; None where that is not known either."""
+        if self.has("shrink_axis_mask", entry):
+            return 1
+        if not self.options.get("offset", False) or self.end is None or self.strides is None:
             return None
-        start = begin[entry] + (size if begin[entry] < 0 else 0)
-        return range(start, start + 1) if 0 <= start < size else range(0)
-    first = None if masked("begin_mask") else begin
-    last = None if masked("end_mask") else end
-    if strides is None or (first is None and not masked("begin_mask")) or (last is None and not masked("end_mask")):
-        return None
-    step = strides[entry]
-    if step == 0:
-        raise GraphError("a slice with a stride of 0")
-    start, _, _ = slice(None if first is None else first[entry], None, step).indices(size)
-    stop = None if last is None else last[entry]
-    if stop is not None and options.get("offset", False):
-        stop += start
-    return range(size)[slice(start if start >= 0 else -size - 1, stop, step)]
+        return len(range(0, self.end[entry], self._step(self.strides[entry])))
+
+    def positions(self, entry: int, size: int) -> range | None:
+        """The positions; None where they are not known."""
+        if self.has("shrink_axis_mask", entry) or self.options.get("offset", False):
+            return self._counted(entry, size)
+        begin = None if self.has("begin_mask", entry) else self.begin
+        end = None if self.has("end_mask", entry) else self.end
+        is_open = (begin is None and not self.has("begin_mask", entry)) or (
+            end is None and not self.has("end_mask", entry)
+        )
+        if self.strides is None or is_open:
+            return None
+        first, last = None if begin is None else begin[entry], None if end is None else end[entry]
+        return range(size)[slice(first, last, self._step(self.strides[entry]))]
+
+    def _counted(self, entry: int, size: int) -> range | None:
+        """So many positions from the begin on; an axis that goes has one.  The runtime looks at no other mask then."""
+        count = self.size(entry)
+        if count is None or self.begin is None:
+            return None
+        step = 1 if self.has("shrink_axis_mask", entry) or self.strides is None else self.strides[entry]
+        start = self.begin[entry] + (size if self.begin[entry] < 0 else 0)
+        found = range(start, start + count * step, step)
+        if any(not 0 <= place < size for place in found[:1]) or any(not 0 <= place < size for place in found[-1:]):
+            raise GraphError(f"a slice takes position {start} and {count - 1} more of {size}")
+        return found
+
+    @staticmethod
+    def _step(step: int) -> int:
+        if step == 0:
+            raise GraphError("a slice with a stride of 0")
+        return step
