@@ -53,11 +53,12 @@ def stated_type(tensor: TfliteTensor) -> TensorType:
 def agrees(tensor: TfliteTensor, ours: Shape) -> bool:
     """Whether a shape is what the file says, but for what that leaves open.
 
-    Without axes it may say nothing: old converters wrote no shapes of results, and few write ``has_rank``.
+    Without axes and ``has_rank`` it may say nothing: old converters wrote no shapes of results.
     """
     stated = stated_type(tensor).shape
-    is_said = bool(tensor.shape)
-    return not is_said or (len(stated) == len(ours) and all(a in (-1, b) for a, b in zip(stated, ours, strict=True)))
+    return not (tensor.shape or tensor.has_rank) or (
+        len(stated) == len(ours) and all(a in (-1, b) for a, b in zip(stated, ours, strict=True))
+    )
 
 
 def opaque_types(capture: Capture, frame: Frame, operator: Operator) -> list[TensorType | DType]:
@@ -66,13 +67,13 @@ def opaque_types(capture: Capture, frame: Frame, operator: Operator) -> list[Ten
     A file that lets the number of its inputs change leaves the first size of every tensor open.  Where that is all, and one of
     the operands has it open, too, and is weighed at what is stored, so are the results.
     """
-    types = []
+    types: list[TensorType | DType] = []
     for number in operator.outputs:
         tensor = frame.graph.tensors[number]
         kind, shape = stated_type(tensor), tensor.shape or ()
         is_batch = bool(shape) and -1 not in (*kind.shape[1:], *shape) and _follows(frame, operator, shape[0])
-        is_known = is_batch or -1 not in kind.shape
-        types.append(TensorType(shape, kind.dtype) if capture.trusts_shapes and is_known else kind.dtype)
+        known = TensorType(shape, kind.dtype) if is_batch and capture.trusts_shapes else _trusted(capture, tensor)
+        types.append(known or kind.dtype)
     return types
 
 
@@ -97,9 +98,16 @@ def is_static(
     return is_shape or all(one in static for one in names)
 
 
-def stated_types(call: Foreign, *, trusts: bool) -> list[TensorType | DType]:
-    """The stated types of the results; their element types alone where shapes cannot be trusted, or have open sizes (-1)."""
-    return [one if trusts and -1 not in one.shape else one.dtype for one in call.stated]
+def stated_types(capture: Capture, frame: Frame, operator: Operator) -> list[TensorType | DType]:
+    """The stated types of results; their element types alone where shapes cannot be trusted, have open sizes, or are perhaps none."""
+    tensors = [frame.graph.tensors[number] for number in operator.outputs]
+    return [_trusted(capture, tensor) or tensor.dtype for tensor in tensors]
+
+
+def _trusted(capture: Capture, tensor: TfliteTensor) -> TensorType | None:
+    kind = stated_type(tensor)
+    is_said = capture.trusts_shapes and -1 not in kind.shape and (kind.shape != () or tensor.has_rank)
+    return kind if is_said else None
 
 
 def activated(call: Foreign, rule: Rule) -> tuple[Sequence[Step], str]:

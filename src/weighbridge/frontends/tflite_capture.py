@@ -306,7 +306,7 @@ class Capture:
         # The node has the operator's name, the function that it applies to its result one of its own.
         is_main = before in step.outputs if before else is_last
         name = call.name if is_main else self.node_names.fresh(f"{call.name}.{step.operator}")
-        stated = dict(zip(call.outputs, stated_types(call, trusts=self.trusts_shapes), strict=True))
+        stated = dict(zip(call.outputs, stated_types(self, frame, operator), strict=True))
         declared = step.declared or [stated.get(one) for one in step.outputs]
         outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
         operands = [*step.operands, *((one.operand, self._held(frame, operator, one)) for one in step.held)]
