@@ -290,9 +290,8 @@ def _among_blocks(blocks: Iterable[_Block], request: Request, lowest: int) -> tu
                 lowest = max(lowest, block.past)
             continue
         for offset, past, begins, ends in block.entries:
-            if begins <= last and ends >= first:
+            if past > lowest and begins <= last and ends >= first:
                 if offset - lowest >= size:
                     return lowest, True
-                if past > lowest:  # noqa: PLR1730
-                    lowest = past
+                lowest = past
     return lowest, False
