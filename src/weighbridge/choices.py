@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from weighbridge.errors import BadSpec
@@ -13,6 +12,8 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import BYTE_UNITS, byte_size, number, shown, whole
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.estimates import Battery
     from weighbridge.passes import BitRules
@@ -36,8 +37,8 @@ WeightBits = int | str | Mapping[str, int] | Iterable[str | int]
 Path = str | os.PathLike[str]
 
 _LARGEST_BATCH: Final = 2**31 - 1
-_SLOWEST_FPS: Final = Fraction(1, 10**9)
-_FASTEST_FPS: Final = 10**9
+_FPS_SPAN: Final = 10**9
+"""From one frame in so many seconds to so many frames a second."""
 
 
 class Costs(NamedTuple):
@@ -225,7 +226,7 @@ def _batches(batches: Iterable[int]) -> tuple[int, ...]:
 def fps_of(fps: float | str) -> Fraction:
     """Frames a second, exactly as they are written.  Raises ``BadSpec`` for what is no number from 1e-9 to 1e9."""
     rate = number(fps)
-    if rate is None or not _SLOWEST_FPS <= rate <= _FASTEST_FPS:
+    if rate is None or not 1 <= rate * _FPS_SPAN <= _FPS_SPAN**2:
         hint = "give frames a second from 1e-9 to 1e9, such as 30 or 29.97"
         raise BadSpec(f"{shown(fps)} is no frame rate", where="fps", hint=hint)
     return rate

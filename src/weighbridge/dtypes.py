@@ -7,7 +7,10 @@ that store a scale beside every 32 values.  Sizes are exact; a tensor's bytes ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["DTYPES", "DType", "integer_of"]
 
@@ -24,6 +27,8 @@ class DType:
     @property
     def bits(self) -> Fraction | None:
         """Bits an element, or None."""
+        from fractions import Fraction
+
         return None if self.block_bits is None else Fraction(self.block_bits, self.block_length)
 
     @property

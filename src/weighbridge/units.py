@@ -6,9 +6,11 @@ energies and ratios to the nearest.  What is infinite or no number is ``?``, as 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import isfinite
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["binary_bytes", "decimal_bytes", "exact", "in_full", "joules", "seconds", "short", "significant", "stated"]
 
@@ -26,6 +28,8 @@ def exact(value: int) -> str:
 
 def stated(value: float) -> Fraction:
     """``value`` as it was written, 3.7 as 37/10: a float stands for the shortest decimal that is read as it."""
+    from fractions import Fraction
+
     return Fraction(str(value))
 
 

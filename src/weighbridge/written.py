@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import operator
 import re
-from fractions import Fraction
 from math import ceil
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.errors import printable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["BYTE_UNITS", "DECIMAL", "byte_size", "number", "shown", "whole"]
 
@@ -34,6 +36,8 @@ def number(value: object) -> Fraction | None:
     """
     if isinstance(value, bool):
         return None
+    from fractions import Fraction
+
     if isinstance(value, Fraction):
         return value
     try:
@@ -66,6 +70,8 @@ def whole(value: Any) -> int | None:
 
 def shown(value: object) -> str:
     """``value`` for a message, as Python writes it, a fraction as people do, cut short."""
+    from fractions import Fraction
+
     try:
         return printable(str(value) if isinstance(value, Fraction) else repr(value), 60)
     except ValueError:

@@ -8,14 +8,11 @@ from typing import Final
 
 from weighbridge.graph import UNKNOWN, Attribute, Node, Shape, Tensor, TensorType
 from weighbridge.operators.shapes import axis_of
-from weighbridge.passes.wiring import Match, Wiring, other_operand
+from weighbridge.passes.wiring import SCORES, VIEWS, Match, Wiring, other_operand
 
-__all__ = ["SCORES", "attention"]
+__all__ = ["attention"]
 
 _Operands = tuple[tuple[str, str], ...]
-_VIEWS: Final = ("reshape", "flatten", "squeeze", "unsqueeze")
-SCORES: Final = frozenset({"matmul", "mul", "div", "add", "where", "cast", *_VIEWS})
-"""The operators that may make what a softmax of scores is applied to."""
 _LONGEST: Final = 12
 """More operators than follow each other between a product and the softmax: what is longer is something else."""
 
@@ -67,7 +64,7 @@ class _Attention:
         """Finds the product with the values."""
         weights = self.softmax.outputs[0]
         for _ in range(_LONGEST):
-            node = self.wiring.reader(weights, "matmul", "cast", *_VIEWS) or self._without_nan(weights)
+            node = self.wiring.reader(weights, "matmul", "cast", *VIEWS) or self._without_nan(weights)
             if node is None:
                 return False
             if node.operator == "matmul":
@@ -184,7 +181,7 @@ class _Attention:
     def _keys(self, tensor: str) -> str:
         """The tensor that is ``tensor`` with its last two axes swapped; "" where there is none."""
         tensor = self._unscaled(tensor)
-        node = self.wiring.maker(tensor, "transpose", *_VIEWS)
+        node = self.wiring.maker(tensor, "transpose", *VIEWS)
         if node is None:
             return ""
         if node.operator == "transpose":
@@ -220,7 +217,7 @@ class _Attention:
 
     def _viewed(self, tensor: str) -> str:
         """What ``tensor`` is a view of, its last two axes the same; itself where it is none."""
-        node = None if tensor in self.types else self.wiring.maker(tensor, *_VIEWS)
+        node = None if tensor in self.types else self.wiring.maker(tensor, *VIEWS)
         if node is None or not self._is_in_front(node):
             return tensor
         self.spare.append(node.name)

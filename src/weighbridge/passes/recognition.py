@@ -10,11 +10,8 @@ from weighbridge.graph import Graph, Node
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.recognise_attention import SCORES, attention
-from weighbridge.passes.recognise_gelu import gelu
-from weighbridge.passes.recognise_norms import normalisation
 from weighbridge.passes.rewrite import body_tensors, in_bodies, rebuilt
-from weighbridge.passes.wiring import Match, Wiring
+from weighbridge.passes.wiring import SCORES, Match, Wiring
 
 __all__ = ["recognise_functions"]
 
@@ -31,11 +28,30 @@ class _Pattern(NamedTuple):
     operand: frozenset[str]
 
 
+def _gelu(wiring: Wiring, node: Node) -> Match | None:
+    """As the other two: imported once a graph may have one, which most have not."""
+    from weighbridge.passes.recognise_gelu import gelu
+
+    return gelu(wiring, node)
+
+
+def _normalisation(wiring: Wiring, node: Node) -> Match | None:
+    from weighbridge.passes.recognise_norms import normalisation
+
+    return normalisation(wiring, node)
+
+
+def _attention(wiring: Wiring, node: Node) -> Match | None:
+    from weighbridge.passes.recognise_attention import attention
+
+    return attention(wiring, node)
+
+
 _SCALED: Final = frozenset({"mul", "div"})
 _PATTERNS: Final[Mapping[str, _Pattern]] = {
-    **dict.fromkeys(("erf", "tanh", "sigmoid"), _Pattern(gelu, "mul", _SCALED)),
-    **dict.fromkeys(("sqrt", "rsqrt"), _Pattern(normalisation, "reduce_mean", frozenset({"add"}))),
-    "softmax": _Pattern(attention, "matmul", SCORES),
+    **dict.fromkeys(("erf", "tanh", "sigmoid"), _Pattern(_gelu, "mul", _SCALED)),
+    **dict.fromkeys(("sqrt", "rsqrt"), _Pattern(_normalisation, "reduce_mean", frozenset({"add"}))),
+    "softmax": _Pattern(_attention, "matmul", SCORES),
 }
 
 

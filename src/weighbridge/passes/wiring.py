@@ -14,7 +14,11 @@ from weighbridge.operators.rules import axes_of
 from weighbridge.passes.rewrite import read_counts
 from weighbridge.passes.static import static_tensors
 
-__all__ = ["Match", "Wiring", "other_operand"]
+__all__ = ["SCORES", "VIEWS", "Match", "Wiring", "other_operand"]
+
+VIEWS: Final = ("reshape", "flatten", "squeeze", "unsqueeze")
+SCORES: Final = frozenset({"matmul", "mul", "div", "add", "where", "cast", *VIEWS})
+"""The operators that may make what a softmax of scores is applied to."""
 
 _PLAIN: Final = ((), (), "")
 """The bodies, fused functions and reason of a node that is what its operator says and nothing more."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from weighbridge.counts import Uncounted
 from weighbridge.errors import printable
-from weighbridge.report.costs import bill, devices
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.headlines import headlines, lower_bound
-from weighbridge.report.page import ArenaMap, Fault, Page, Profile, Quantity, Row, Table
+from weighbridge.report.page import ArenaMap, Brief, Fault, Page, Profile, Quantity, Row, Table, Verdict
 from weighbridge.report.peaks import LIVE, peaks
 from weighbridge.report.record import OnDevice, Report, told_apart
 from weighbridge.report.tree import Sums, Visible, visible_entries
-from weighbridge.report.verdicts import DETAILED, briefs, verdicts
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
+
+if TYPE_CHECKING:
+    from weighbridge.estimates import Bill
+    from weighbridge.report.grid import Grid
 
 __all__ = ["node_table", "page"]
 
@@ -37,6 +41,7 @@ def page(
     peak = _place_of_peak(report, policy, profile)
     rows = None if all_rows else _ROWS
     shown, total = visible_entries(report.nodes, profile, peak, depth=depth, rows=rows)
+    of_devices = _OfDevices() if not report.on else _of_devices(report, all_rows)
     return Page(
         title=_title(report),
         subtitle=_subtitle(report),
@@ -50,15 +55,36 @@ def page(
         total=_total(report, policy),
         rows_note=_rows_note(report, len(shown), total),
         profile=_profile(report, policy, profile, peak),
-        briefs=briefs(report),
-        devices=devices(report),
-        verdicts=verdicts(report, all_rows) if all_rows or len(report.on) <= DETAILED else (),
-        energy=bill(report.energy),
+        briefs=of_devices.briefs,
+        devices=of_devices.devices,
+        verdicts=of_devices.verdicts,
+        energy=None if report.energy is None else _energy(report.energy),
         uncounted=_faults(report.facts.uncounted),
         notes=_notes((report.network.capture, *report.notes) if report.network.capture else report.notes),
         tool=printable(report.tool),
         arena=_map(report) if with_map else None,
     )
+
+
+class _OfDevices(NamedTuple):
+    briefs: tuple[Brief, ...] = ()
+    devices: Grid | None = None
+    verdicts: tuple[Verdict, ...] = ()
+
+
+def _of_devices(report: Report, all_rows: bool) -> _OfDevices:
+    """What a page says of devices; its modules are imported where there are any."""
+    from weighbridge.report.costs import devices
+    from weighbridge.report.verdicts import DETAILED, briefs, verdicts
+
+    is_detailed = all_rows or len(report.on) <= DETAILED
+    return _OfDevices(briefs(report), devices(report), verdicts(report, all_rows) if is_detailed else ())
+
+
+def _energy(energy: Bill) -> Grid | None:
+    from weighbridge.report.costs import bill
+
+    return bill(energy)
 
 
 def _map(report: Report) -> ArenaMap | None:
