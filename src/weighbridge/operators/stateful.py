@@ -105,7 +105,7 @@ def _direction(call: Call, prefix: str) -> _Direction:
         raise GraphError(f"an input of shape {read.shape} under weights for {features} features")
     r = _shared(call, f"{prefix}r")
     projected = call.has(f"{prefix}projection")
-    state = call.all(f"{prefix}projection")[0].shape[0] if projected else hidden
+    state = _shared(call, f"{prefix}projection", 2)[0] if projected else hidden
     return _Direction(
         prefix,
         len(call.all(f"{prefix}w")),
