@@ -64,7 +64,7 @@ SHARED_OPTIONS = {
 
 class Tensor(NamedTuple):
     """``data`` is what the model stores: values, their bytes, or True for zeros.  ``scales`` is how many scales it has;
-    with a ``block_size`` they are in the tensor of this name instead.
+    with a ``block_size`` they are in the tensor of this name instead.  ``sparse`` is how many values of a sparse one are stored.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Tensor(NamedTuple):
     scale: float = 0.5
     block_size: int = 0
     signature: Sequence[int] | None = None
+    sparse: int | None = None
 
 
 class Op(NamedTuple):
@@ -100,6 +101,7 @@ class Subgraph(NamedTuple):
     name: str = "main"
 
 
+Signature = int | tuple[int, Mapping[str, str]]
 tensor = Tensor
 
 
@@ -132,11 +134,13 @@ def graph(
 
 def model(
     *graphs: Subgraph,
-    signatures: Mapping[str, int] | None = None,
+    signatures: Mapping[str, Signature] | None = None,
     metadata: Mapping[str, bytes] | None = None,
     outside: bool = False,
 ) -> bytes:
-    """The bytes of a model; ``signatures`` are subgraphs by key, ``outside`` keeps values behind the flatbuffer."""
+    """The bytes of a model; ``signatures`` are subgraphs by key, or subgraphs with the tensors behind the names of inputs;
+    ``outside`` keeps values behind the flatbuffer.
+    """
     if not outside:
         return _Writer(graphs, signatures or {}, metadata or {}).finish()
     # Once to learn how long the flatbuffer is, and once more with where the values then stand.
@@ -185,7 +189,11 @@ class _Writer:
     """``start`` is where values that stand behind the flatbuffer begin; 0 keeps them inside."""
 
     def __init__(
-        self, graphs: Sequence[Subgraph], signatures: Mapping[str, int], metadata: Mapping[str, bytes], start: int = 0
+        self,
+        graphs: Sequence[Subgraph],
+        signatures: Mapping[str, Signature],
+        metadata: Mapping[str, bytes],
+        start: int = 0,
     ) -> None:
         self.builder = flatbuffers.Builder(1024)
         self.graphs = graphs
@@ -202,10 +210,7 @@ class _Writer:
             self.table("Metadata", {"name": self.text(name), "buffer": self.buffer(data)})
             for name, data in self.metadata.items()
         ]
-        signatures = [
-            self.table("SignatureDef", {"signature_key": self.text(key), "subgraph_index": number})
-            for key, number in self.signatures.items()
-        ]
+        signatures = [self.signature(key, given) for key, given in self.signatures.items()]
         fields = {
             "version": 3,
             "description": self.text("test"),
@@ -270,6 +275,16 @@ class _Writer:
             fields["custom_code"] = self.text(name)
         return self.table("OperatorCode", fields)
 
+    def signature(self, key: str, given: Signature) -> int:
+        number, inputs = given if isinstance(given, tuple) else (given, {})
+        numbers = {each.name: place for place, each in enumerate(self.graphs[number].tensors)}
+        maps = [
+            self.table("TensorMap", {"name": self.text(name), "tensor_index": numbers[each]})
+            for name, each in inputs.items()
+        ]
+        fields = {"signature_key": self.text(key), "subgraph_index": number, "inputs": self.offsets(maps)}
+        return self.table("SignatureDef", fields)
+
     def subgraph(self, given: Subgraph) -> int:
         numbers = {each.name: number for number, each in enumerate(given.tensors)} | {"-": -1}
         tensors = [self.tensor(each, numbers) for each in given.tensors]
@@ -295,9 +310,22 @@ class _Writer:
             fields |= {"shape": self.numbers(given.shape), "has_rank": True}
         if given.signature is not None:
             fields["shape_signature"] = self.numbers(given.signature)
+        if given.sparse is not None:
+            fields["sparsity"] = self.sparsity(given)
         if given.scales:
             fields["quantization"] = self.quantisation(given, numbers)
         return self.table("Tensor", fields)
+
+    def sparsity(self, given: Tensor) -> int:
+        """Dense but for the last dimension, which is stored as in compressed sparse rows."""
+        dense = [
+            self.table("DimensionMetadata", {"format": 0, "dense_size": size}) for size in (given.shape or ())[:-1]
+        ]
+        values = self.table("Int32Vector", {"values": self.numbers([0] * (given.sparse or 0))})
+        fields = {"format": 1, "array_indices_type": 1, "array_indices": values}
+        return self.table(
+            "SparsityParameters", {"dim_metadata": self.offsets([*dense, self.table("DimensionMetadata", fields)])}
+        )
 
     def quantisation(self, given: Tensor, numbers: Mapping[str, int]) -> int:
         if isinstance(given.scales, str):

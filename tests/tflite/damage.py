@@ -11,7 +11,7 @@ import tflite
 
 from tests.tflite.build import Subgraph, Tensor, _Writer, graph, model, op, tensor
 
-__all__ = ["Damaged", "plain", "renamed", "sharing"]
+__all__ = ["Damaged", "external", "plain", "renamed", "sharing"]
 
 
 def plain() -> bytes:
@@ -98,3 +98,46 @@ def sharing(whole: Subgraph, count: int, part: str) -> bytes:
         shared = 0
 
     return Writer((whole,), {}, {}).finish()
+
+
+def external(size: int, number: int = 7) -> bytes:
+    """A model whose weight is buffer 7 of another file; the one of this number there has so many bytes."""
+
+    weights: set[int] = set()
+
+    class Writer(_Writer):
+        def table(self, name: str, fields: Any) -> int:
+            if name == "Model":
+                return self.root(fields)
+            if name == "Tensor" and fields["name"] in weights:
+                return self.weight(fields)
+            return super().table(name, fields)
+
+        def text(self, text: str) -> int:
+            offset = super().text(text)
+            if text == "w":
+                weights.add(offset)
+            return offset
+
+        def weight(self, fields: Any) -> int:
+            self.builder.StartObject(11)
+            self.builder.PrependUOffsetTRelativeSlot(0, fields["shape"], 0)
+            self.builder.PrependUOffsetTRelativeSlot(3, fields["name"], 0)
+            self.builder.PrependUint32Slot(10, 7, 0)
+            return self.builder.EndObject()
+
+        def root(self, fields: Any) -> int:
+            self.builder.StartObject(5)
+            self.builder.PrependUint32Slot(0, number, 0)
+            self.builder.PrependUint64Slot(3, size, 0)
+            one = self.offsets([self.builder.EndObject()])
+            places = {"operator_codes": 1, "subgraphs": 2, "buffers": 4}
+            self.builder.StartObject(10)
+            self.builder.PrependUint32Slot(0, 3, 0)
+            for field, place in places.items():
+                self.builder.PrependUOffsetTRelativeSlot(place, fields[field], 0)
+            self.builder.PrependUOffsetTRelativeSlot(9, one, 0)
+            return self.builder.EndObject()
+
+    tensors = [tensor("x", (1, 4)), tensor("w", (3, 4)), tensor("y", (1, 3))]
+    return Writer((graph(tensors, [op("FULLY_CONNECTED", "x w -", "y", {})], "x", "y"),), {}, {}).finish()

@@ -14,12 +14,13 @@ from typing import Final
 from weighbridge.arena import Arena
 from weighbridge.builder import Builder
 from weighbridge.errors import BadModel, GraphError, WeighbridgeError
+from weighbridge.frontends.fresh_names import MAX_NAME
 from weighbridge.frontends.input_sizes import Sizes, settle
 from weighbridge.frontends.onnx_roles import assign_roles
 from weighbridge.frontends.tflite_capture import Capture
 from weighbridge.frontends.tflite_frame import Frame
 from weighbridge.frontends.tflite_inputs import Entry, by_label, entry_of, inputs_of
-from weighbridge.frontends.tflite_model import TfliteModel
+from weighbridge.frontends.tflite_model import TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_read import read_model
 from weighbridge.frontends.tflm_requests import arena_of
 from weighbridge.graph import Graph
@@ -114,6 +115,11 @@ def _notes(capture: Capture, entry: Entry, sizes: Sizes) -> list[str]:
     left = [index for index in range(len(model.subgraphs)) if index not in capture.reached]
     if left:
         notes.append(f"subgraphs that nothing calls are not counted: {_some([str(index) for index in left])}")
+    unread = _unread(capture)
+    if unread:
+        size = sum((one.data or (0, one.external_bytes))[1] for one in unread)
+        named = _some([one.name or f"tensor_{one.number}" for one in unread])
+        notes.append(f"stored tensors that nothing reads are not counted, {size:,} B: {named}")
     if capture.equal_bytes:
         names, less = zip(*capture.equal_bytes, strict=True)
         notes.append(f"the file keeps {sum(less):,} B less: {_some(list(names))} have the bytes of other tensors")
@@ -122,6 +128,16 @@ def _notes(capture: Capture, entry: Entry, sizes: Sizes) -> list[str]:
     return notes
 
 
+def _unread(capture: Capture) -> list[TfliteTensor]:
+    """The stored tensors of what is weighed that no operator and no result asked for."""
+    return [
+        tensor
+        for index in sorted(capture.reached)
+        for tensor in capture.model.subgraphs[index].tensors
+        if tensor.is_stored and (index, tensor.number) not in capture.tensors
+    ]
+
+
 def _some(items: list[str]) -> str:
-    shown = ", ".join(items[:_SHOWN])
+    shown = ", ".join(item[:MAX_NAME] for item in items[:_SHOWN])
     return shown if len(items) <= _SHOWN else f"{shown} and {len(items) - _SHOWN} more"
