@@ -150,7 +150,8 @@ def every_operand(call: Foreign) -> list[tuple[str, str]]:
 
 
 def in_words(shape: Shape) -> str:
-    return "x".join(map(str, shape)) or "a scalar"
+    """The sizes, ``?`` for one that is open (-1)."""
+    return "x".join("?" if size == -1 else str(size) for size in shape) or "a scalar"
 
 
 class Asker:
