@@ -115,6 +115,27 @@ def test_the_largest_and_where_they_stand():
     assert weigh(found).memory.peak_bytes["pair"] == 14 + 6 + 24, "positions are int32 in this file"
 
 
+@pytest.mark.parametrize(
+    ("shape", "signature", "wanted"),
+    [
+        ((2, 3), None, (2, 3)),
+        ((2, 3), (2, -1), None),
+        ((3,), None, None),
+        ((5, 3), None, None),
+        ((2, 9), None, UNKNOWN),
+    ],
+)
+def test_how_many_are_largest_may_be_stated_alone(shape, signature, wanted):
+    """As long as the rest of the shape is that of x, and x has as many."""
+    results = [tensor(name, shape, kind, signature=signature) for name, kind in (("y", "INT8"), ("p", "INT32"))]
+    found = one([operand("x", (2, 7), "INT8"), operand("k", (), "INT32"), *results], op("TOPK_V2", "x k", "y p"))
+    if wanted == UNKNOWN:
+        assert [node.operator for node in found.nodes] == [UNKNOWN]
+    else:
+        assert (shapes(found), runs(found)) == ([wanted, wanted], ["top_k"])
+        assert weigh(found).facts.exact
+
+
 def test_distinct_values():
     found = single("UNIQUE", [operand("x", (9,))], {"idx_out_type": 2}, ["FLOAT32", "INT32"])
     assert [result(found, place) for place in range(2)] == [(None, "float32"), ((9,), "int32")]

@@ -113,7 +113,7 @@ class _Entries:
             return 1
         if not self.options.get("offset", False) or self.end is None or self.strides is None:
             return None
-        return len(range(0, self.end[entry], self._step(self.strides[entry])))
+        return max(-(-self.end[entry] // self._step(self.strides[entry])), 0)
 
     def positions(self, entry: int, size: int) -> range | None:
         """The positions; None where they are not known."""

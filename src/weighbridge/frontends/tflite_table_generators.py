@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Final
 
-from weighbridge.errors import BadModel
+from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_steps import number_in
 from weighbridge.graph import UNKNOWN, Attribute, TensorType
@@ -49,7 +49,7 @@ def _range(call: Foreign) -> Mapping[str, Attribute]:
     for position, name in enumerate(("start", "limit", "step")):
         values = call.values(position)
         if values is not None and (len(values) != 1 or not isfinite(values[0])):
-            raise BadModel(f"the {name} of a range is {values}", where=call.name)
+            raise GraphError(f"the {name} of a range is {values}", where=call.name)
         given[name] = UNKNOWN if values is None else values[0]
     return {**given, **_dtype(call)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from weighbridge.errors import BadModel, GraphError
+from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_steps import number_in
 from weighbridge.graph import UNKNOWN, Attribute
@@ -45,7 +45,7 @@ _FUNCTIONS: Final = (UNKNOWN, "add", "mul", "min", "max", "min", "max")
 def _window(call: Foreign) -> Mapping[str, Attribute]:
     function = call.get("reduce_function", 0)
     if function not in range(len(_FUNCTIONS)):
-        raise BadModel(f"the function {function} of a window is not known", where=call.name)
+        raise GraphError(f"the function {function} of a window is not known", where=call.name)
     kernel, stride, dilation = (_sizes(call, position) for position in (2, 3, 4))
     return {"kernel": kernel, "stride": stride, "dilation": dilation, "reduction": _FUNCTIONS[function]}
 

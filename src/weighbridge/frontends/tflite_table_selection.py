@@ -66,8 +66,13 @@ def _select(call: Foreign) -> Sequence[Step]:
     )
 
 
-def _top_k(call: Foreign) -> Mapping[str, Attribute]:
-    return {"k": number_in(call, 1), "axis": -1}
+def _top_k(call: Foreign) -> Sequence[Step]:
+    """How many of the last axis; where the values do not tell, as many as the file states."""
+    k, x, stated = number_in(call, 1), call.type(0), call.stated[0].shape
+    if k == UNKNOWN and x is not None and x.shape[:-1] == stated[:-1] and stated[-1:] not in ((), (-1,)):
+        k = stated[-1]
+    types = [one.dtype for one in call.stated]
+    return (Step("top_k", bind(call, "x k"), {"k": k, "axis": -1}, call.outputs, types),)
 
 
 def _unique(call: Foreign) -> Sequence[Step]:
@@ -111,7 +116,7 @@ SELECTION_RULES: Final[Mapping[str, Rule]] = {
     "ONE_HOT": As("one_hot", "indices depth", _one_hot),
     "WHERE": _where,
     **dict.fromkeys(("SELECT", "SELECT_V2"), _select),
-    "TOPK_V2": As("top_k", "x k", _top_k),
+    "TOPK_V2": _top_k,
     "UNIQUE": _unique,
     "SEGMENT_SUM": _segment_sum,
     "UNSORTED_SEGMENT_SUM": _segments("add"),

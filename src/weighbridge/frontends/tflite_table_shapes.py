@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from weighbridge.errors import BadModel, GraphError
+from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import As, Foreign, Rule, Step, bind
 from weighbridge.frontends.onnx_steps import number_in
 from weighbridge.frontends.tflite_strided_slice import BEFORE_ALL, plan_of
@@ -163,7 +163,7 @@ def _pad(call: Foreign) -> Mapping[str, Attribute]:
     if mode is None:
         return {"pads": _pairs(call, 1)}
     if mode not in range(len(_MIRRORS)):
-        raise BadModel(f"the mode {mode} of a pad is not known", where=call.name)
+        raise GraphError(f"the mode {mode} of a pad is not known", where=call.name)
     return {"pads": _pairs(call, 1), "mode": _MIRRORS[mode]}
 
 
