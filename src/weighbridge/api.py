@@ -46,9 +46,9 @@ def load(
     inputs: Inputs = None,
     kwargs: Mapping[str, Any] | None = None,
 ) -> Graph:
-    """The graph of a PyTorch module, an ONNX file, a network file (TOML), a textbook network such as
-    ``"alexnet:resolution=256"``, or a model by name: ``"torchvision:resnet50"``, ``"timm:vit_base_patch16_224"``,
-    ``"transformers:path/to/config.json"``.
+    """The graph of a PyTorch module, an ONNX or TensorFlow Lite file, an exported PyTorch program, a network file (TOML), a
+    textbook network such as ``"alexnet:resolution=256"``, or a model by name: ``"torchvision:resnet50"``, ``"timm:vit_base_patch16_224"``,
+    ``"transformers:path/to/config.json"``.  Behind the path of a TensorFlow Lite file a signature may stand: ``"model.tflite:decode"``.
 
     What a file leaves open is given here: ``batch``, ``sequence`` (dimensions named like a sequence: seq, sequence_length), ``dims`` by
     name, whole shapes by input in ``inputs``.  In a network of TOML they are its parameters of these names.  For a module

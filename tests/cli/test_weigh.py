@@ -381,7 +381,7 @@ def test_every_option_is_in_the_help_and_every_example_of_the_help_parses(capsys
         assert option in text
     examples = [line.split()[1:] for line in text.splitlines() if line.strip().startswith("weighbridge weigh ")]
     assert len(examples) >= 5
-    need_more = ("model.onnx", "model.py", "torchvision:")
+    need_more = ("model.onnx", "model.tflite", "model.py", "torchvision:")
     codes = {" ".join(example): main(example) for example in examples if not example[1].startswith(need_more)}
     assert set(codes.values()) <= {0, 1}
 

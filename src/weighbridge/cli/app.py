@@ -27,15 +27,17 @@ What a neural network costs before it is shipped: exact under a named convention
 \b
   weighbridge weigh alexnet
   weighbridge weigh model.onnx --batch 1 --on stm32f746
+  weighbridge weigh model.tflite --on nrf52840
   weighbridge weigh --help
 """
 
 _WEIGH_HELP: Final = """\
 Weigh a network: parameters, model size, MACs, activations, peak memory, and whether a device can take it.
 
-SOURCE is an ONNX file; a PyTorch model: an exported one (model.pt2), one that a Python file makes (model.py:Net), or one of a
-library, built without its weights (torchvision:resnet50, timm:vit_base_patch16_224, transformers:path/to/config.json); a
-network written as TOML; or a textbook network with its parameters: alexnet:resolution=256.
+SOURCE is an ONNX file; a TensorFlow Lite file, with one of its signatures behind it if you like (model.tflite:decode); a
+PyTorch model: an exported one (model.pt2), one that a Python file makes (model.py:Net), or one of a library, built without
+its weights (torchvision:resnet50, timm:vit_base_patch16_224, transformers:path/to/config.json); a network written as TOML;
+or a textbook network with its parameters: alexnet:resolution=256.
 """
 
 _EXAMPLES: Final = """\
@@ -45,6 +47,7 @@ Examples:
   weighbridge weigh alexnet:resolution=256 --on stm32f746
   weighbridge weigh mobilenet_v2:width=0.75 --precision int8 --on stm32f746 --require-fit
   weighbridge weigh model.onnx --batch 1 --sequence 128 --json -
+  weighbridge weigh model.tflite --on nrf52840 --reserve RAM=32KiB
   weighbridge weigh torchvision:resnet50 --on jetson-agx-orin --precision int8
   weighbridge weigh model.py:Net:width=64 --input 1x3x224x224
   weighbridge weigh alexnet --weight-bits first=8 --weight-bits last=8 --weight-bits rest=4 -o alexnet.md

@@ -65,6 +65,8 @@ _EXPORT_TORCH = (
     'export it: torch.export.save(torch.export.export(model, args), "model.pt2"), or weigh the code that builds it: '
     "path.py:factory"
 )
+_EXPORT_KERAS = "convert it to TensorFlow Lite (tf.lite.TFLiteConverter) or ONNX (tf2onnx) and weigh that"
+_EXPORT = "name an ONNX or TensorFlow Lite file, or export the model to one of these"
 _HINTS = {
     "gzip": "unpack it first",
     "bzip2": "unpack it first",
@@ -78,10 +80,10 @@ _HINTS = {
     "pt2": "weigh it as it is",
     "torchscript": f"it holds pickles, which can run code, and is never opened here: {_EXPORT_TORCH}",
     "torch": f"a pickle can run code and is never opened here: {_EXPORT_TORCH}",
-    "keras": "export it to ONNX (tf2onnx) and weigh that",
-    "hdf5": "export it to ONNX (tf2onnx) and weigh that",
-    "savedmodel": "export it to ONNX (tf2onnx) and weigh that",
-    "safetensors": "it holds weights and no graph: export the model to ONNX, or by torch.export",
+    "keras": _EXPORT_KERAS,
+    "hdf5": _EXPORT_KERAS,
+    "savedmodel": _EXPORT_KERAS,
+    "safetensors": "it holds weights and no graph: export the model to ONNX, TensorFlow Lite, or by torch.export",
     "pickle": f"a pickle can run code and is never opened here: {_EXPORT_TORCH}",
 }
 _ONNX_STARTS = frozenset({0x08, 0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42, 0x72})
@@ -111,7 +113,7 @@ def expect(path: Path | str, wanted: str) -> None:
     path = Path(path)
     found = identify(path)
     if found not in (wanted, "unknown"):
-        hint = _HINTS.get(found, "name an ONNX file, or export the model to ONNX")
+        hint = _HINTS.get(found, _EXPORT)
         raise UnsupportedFormat(f"this is {FORMATS[found]}, not {FORMATS[wanted]}", where=path.name, hint=hint)
 
 
