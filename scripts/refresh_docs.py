@@ -28,6 +28,7 @@ from docs import (  # noqa: E402
     generate_onnx,
     generate_operators,
     generate_textbook,
+    generate_tflite,
 )
 
 GENERATED: Mapping[Path, Callable[[], str]] = {
@@ -37,6 +38,7 @@ GENERATED: Mapping[Path, Callable[[], str]] = {
     ROOT / "docs" / "onnx.md": generate_onnx.page,
     ROOT / "docs" / "operators.md": generate_operators.page,
     ROOT / "docs" / "textbook.md": generate_textbook.page,
+    ROOT / "docs" / "tflite.md": generate_tflite.page,
 }
 """Pages that are made from the code, and what makes them."""
 _FOLDERS = (ROOT / "docs", ROOT / "docs" / "commands")
