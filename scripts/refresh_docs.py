@@ -2,8 +2,9 @@
 
 A fenced block marked ``console`` holds commands, each after ``$ ``, and what they print.  Each page's commands run in one
 empty folder that holds the files of docs/examples.  Blocks marked ``console torch`` are those that need PyTorch and torchvision:
-they are run where these are installed, and stay as they are elsewhere.  Pages that are made from the code are made anew, and so is
-the usage of a command in a page.  With ``--check`` nothing is written; the exit code says whether the pages are up to date.
+they are run where these are installed, and stay as they are elsewhere.  Those of ``console shared`` weigh files of the folder of
+models beside the repository, which lie under their bare names in the folder of the page; without it they stay as they are.
+Pages that are made from the code are made anew, and so is the usage of a command in a page.  With ``--check`` nothing is written; the exit code says whether the pages are up to date.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ _WRITTEN = (page for folder in _FOLDERS for page in sorted(folder.glob("*.md")))
 PAGES = tuple(dict.fromkeys((ROOT / "README.md", *_WRITTEN, *GENERATED)))
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _TORCH_BLOCK = re.compile(r"(?<=^```console torch\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+_SHARED_BLOCK = re.compile(r"(?<=^```console shared\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+_SHARED_FILE = re.compile(r"\b[\w-]+\.tflite\b")
+SHARED = ROOT.parent / "shared" / "data" / "tflite"
 HAS_TORCH = find_spec("torch") is not None and find_spec("torchvision") is not None
 _LOOKS = re.compile(r"[\s\u2500-\u259f]+")
 
@@ -55,15 +59,26 @@ def refreshed(page: Path) -> str:
     if page in GENERATED:
         return GENERATED[page]()
     text = generate_commands.filled(page.read_text(encoding="utf-8"))
-    blocks = [pattern for pattern in (_BLOCK, *([_TORCH_BLOCK] if HAS_TORCH else ())) if pattern.search(text)]
+    kinds = {_BLOCK: True, _TORCH_BLOCK: HAS_TORCH, _SHARED_BLOCK: SHARED.is_dir()}
+    blocks = [pattern for pattern, runs in kinds.items() if runs and pattern.search(text)]
     if not blocks:
         return text
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "docs" / "examples", folder, dirs_exist_ok=True)
+        if _SHARED_BLOCK in blocks:
+            _bring(text, folder)
         for pattern in blocks:
             text = pattern.sub(lambda block: _run_all(block[0], folder), text)
         return text
+
+
+def _bring(text: str, folder: Path) -> None:
+    """Lay the shared models that a page names into the folder where its commands run."""
+    wanted = set(_SHARED_FILE.findall(text))
+    for model in SHARED.glob("*/*.tflite"):
+        if model.name in wanted:
+            shutil.copy(model, folder)
 
 
 def words(text: str) -> list[str]:
