@@ -4,7 +4,8 @@ A fenced block marked ``console`` holds commands, each after ``$ ``, and what th
 empty folder that holds the files of docs/examples.  Blocks marked ``console torch`` are those that need PyTorch and torchvision:
 they are run where these are installed, and stay as they are elsewhere.  Those of ``console shared`` weigh files of the folder of
 models beside the repository, which lie under their bare names in the folder of the page; without it they stay as they are.
-Pages that are made from the code are made anew, and so is the usage of a command in a page.  With ``--check`` nothing is written; the exit code says whether the pages are up to date.
+Pages that are made from the code are made anew, and so is the usage of a command in a page.
+With ``--check`` nothing is written; the exit code says whether the pages are up to date.
 """
 
 from __future__ import annotations

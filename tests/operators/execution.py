@@ -145,3 +145,21 @@ def walked_same(size: int, reach: int, stride: int, *, behind: bool) -> tuple[in
         total += 1
     small, large = total // 2, total - total // 2
     return (small, large) if behind else (large, small)
+
+
+def values(shape, start=0.0):
+    """Values of a shape, none of them equal."""
+    return np.array([math.sin(7 * i + start) for i in range(math.prod(shape))], dtype=object).reshape(shape)
+
+
+def dynamic(t, count):
+    """Quantisation by the values' own range: the range, scale and zero point, then each value."""
+    for _ in range(count):
+        t.minimum(t.maximum(0, 0), 0)
+        t.clip(t.add(t.add(t.div(0, 1), 0), 0), 1)
+    for step in (t.sub, t.add, t.add):
+        step(0, 0)
+    for step in (t.div, t.div):
+        step(0, 1)
+    for _ in range(2):
+        t.clip(0, 1)

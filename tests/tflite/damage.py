@@ -9,7 +9,8 @@ from typing import Any
 import flatbuffers
 import tflite
 
-from tests.tflite.build import Subgraph, Tensor, _Writer, graph, model, op, tensor
+from tests.tflite.build import Subgraph, Tensor, graph, model, op, tensor
+from tests.tflite.writer import Writer as ModelWriter
 
 __all__ = ["Damaged", "external", "plain", "renamed", "sharing"]
 
@@ -68,7 +69,7 @@ class Damaged:
 def renamed(whole: Subgraph, name: Callable[[str], str]) -> bytes:
     """A model whose tensors have other names than those that the subgraph calls them by."""
 
-    class Writer(_Writer):
+    class Writer(ModelWriter):
         def tensor(self, given: Tensor, numbers: Any) -> int:
             return super().tensor(given._replace(name=name(given.name)), numbers)
 
@@ -78,7 +79,7 @@ def renamed(whole: Subgraph, name: Callable[[str], str]) -> bytes:
 def sharing(whole: Subgraph, count: int, part: str) -> bytes:
     """A model that names one ``subgraph``, or the first ``operator`` or ``tensor`` of it, ``count`` times over."""
 
-    class Writer(_Writer):
+    class Writer(ModelWriter):
         def offsets(self, offsets: Sequence[int]) -> int:
             return super().offsets([*offsets[:1]] * count if offsets and offsets[0] == self.shared else offsets)
 
@@ -105,7 +106,7 @@ def external(size: int, number: int = 7) -> bytes:
 
     weights: set[int] = set()
 
-    class Writer(_Writer):
+    class Writer(ModelWriter):
         def table(self, name: str, fields: Any) -> int:
             if name == "Model":
                 return self.root(fields)

@@ -11,8 +11,9 @@ import flatbuffers
 import pytest
 import tflite
 
-from tests.tflite.build import NEW_TYPES, graph, model, op, tensor
+from tests.tflite.build import graph, model, op, tensor
 from tests.tflite.files import tflite_files
+from tests.tflite.writer import NEW_TYPES
 from weighbridge.frontends.tflite_model import Operator, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_read import read_model
 from weighbridge.frontends.tflite_schema import BUILTIN_OPERATORS, ELEMENT_TYPES, _fields
