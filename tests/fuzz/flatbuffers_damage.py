@@ -123,7 +123,7 @@ def _kinds(table: str, union: int) -> list[str]:
 
 def _written(data: bytes, position: int, kind: str, value: float) -> bytes:
     width = _WIDTHS.get(kind, 4)
-    if position + width > len(data):
+    if not 0 <= position <= len(data) - width:
         return data
     packed = struct.pack("<f", value) if kind == "f" else (int(value) % (1 << 8 * width)).to_bytes(width, "little")
     return data[:position] + packed + data[position + width :]
@@ -202,7 +202,7 @@ def _share(data: bytes, places: Sequence[_Place], random: Random) -> bytes:
 
 
 def _target(data: bytes, place: _Place) -> int:
-    return place.position + int(struct.unpack_from("<I", data.ljust(place.position + 4, b"\0"), place.position)[0])
+    return place.position + int.from_bytes(data[place.position : place.position + 4], "little")
 
 
 def _pointed(data: bytes, place: _Place, target: int) -> bytes:
