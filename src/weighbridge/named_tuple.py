@@ -21,7 +21,7 @@ else:
         """Makes a named tuple of a class whose annotations are its fields, with its defaults and methods."""
 
         def __new__(cls, name, bases, members):
-            fields = members.get("__annotations__", {})
+            fields = members["__annotations__"]  # text, so only under the future import of annotations
             defaults = [members.pop(field) for field in fields if field in members]
             made = namedtuple(name, fields, defaults=defaults, module=members["__module__"])
             made.__annotations__ = fields

@@ -10,7 +10,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.graph import Graph
 
 FLOAT, INT8 = DTYPES["float32"], DTYPES["int8"]
-REFERENCE = PersistentBytes("reference kernels", 4, 1000, 234, "measured")
+REFERENCE = PersistentBytes("reference", 4, 1000, 234, "measured")
 
 FRAGMENTED = Arena(
     (

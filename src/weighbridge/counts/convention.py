@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node, Role
 from weighbridge.memory.channels import Places, channel_axes
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Call, Kind, Op, known_total
+from weighbridge.operators.rules import axes_of
 from weighbridge.operators.shapes import frame_of
 from weighbridge.passes.padding import is_convolutions_own
 from weighbridge.passes.rewrite import body_tensors
 from weighbridge.passes.static import runs, static_tensors
 
 __all__ = [
+    "POOLS",
     "Around",
     "Convention",
     "Rule",
     "Use",
     "every_tap",
     "is_no_contraction",
+    "is_over_places",
     "learned_bytes",
     "products",
     "refuse",
@@ -122,6 +125,27 @@ class Around:
     def _is_own(self, tensor: str) -> bool:
         is_read_once = len(self._readers[tensor]) == 1 and tensor not in self._leaves
         return is_read_once and tensor in self._made and tensor not in self.static
+
+
+POOLS: Final = frozenset(
+    {
+        "max_pool",
+        "average_pool",
+        "global_max_pool",
+        "global_average_pool",
+        "adaptive_max_pool",
+        "adaptive_average_pool",
+    }
+)
+"""The pools whose windows compilers for small devices count value by value."""
+
+_PLACES: Final = ({1, 2}, {2, 3})
+"""The axes of a map's places, with the channels last or first."""
+
+
+def is_over_places(use: Use) -> bool:
+    """Whether a reduction is over the places of a map, so that it is a pool."""
+    return len(use.call.x.shape) == 4 and set(axes_of(use.call, 4)) in _PLACES
 
 
 def is_no_contraction(op: Op) -> bool:

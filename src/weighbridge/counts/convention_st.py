@@ -14,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from weighbridge.counts.convention import (
+    POOLS,
     Convention,
     Rule,
     Use,
     every_tap,
+    is_over_places,
     products,
     refuse,
     transposed_channels,
@@ -25,15 +27,12 @@ from weighbridge.counts.convention import (
 )
 from weighbridge.graph import Graph, Role
 from weighbridge.operators.record import Kind, Op, known_total
-from weighbridge.operators.rules import axes_of
 from weighbridge.passes.static import parameter_uses
 
 __all__ = ["ST"]
 
 _LAYERS: Final = frozenset({"conv", "conv_transpose", "linear", "matmul"})
 _BIAS_BYTES: Final = 4
-_PLACES: Final = ({1, 2}, {2, 3})
-"""The axes of a map's places, with the channels last or first."""
 
 # What a value of a function costs in floating point and in integers, where it is looked up; None where no report says.
 # ST runs silu as the sigmoid and the product that it is.
@@ -111,9 +110,7 @@ def _merged_function(use: Use) -> int:
 
 def _mean(use: Use) -> int:
     """Over the places of a map a pool; else 1 for every value read and a scale and a bias, 2, for every result."""
-    x = use.call.x
-    is_pool = len(x.shape) == 4 and set(axes_of(use.call, 4)) in _PLACES
-    return x.elements + (0 if is_pool else 2 * use.result)
+    return use.call.x.elements + (0 if is_over_places(use) else 2 * use.result)
 
 
 def _converted(use: Use) -> int:
@@ -171,13 +168,7 @@ ST: Final = Convention(
         **dict.fromkeys(("conv", "linear"), _layer),
         "conv_transpose": _transposed,
         "matmul": _product,
-        **dict.fromkeys(
-            (
-                *("max_pool", "average_pool", "global_max_pool", "global_average_pool"),
-                *("adaptive_max_pool", "adaptive_average_pool"),
-            ),
-            window_values,
-        ),
+        **dict.fromkeys(POOLS, window_values),
         "reduce_mean": _mean,
         **dict.fromkeys(("add", "mul"), _of_two),
         "sub": _of_two_computed(1, None),

@@ -13,16 +13,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from weighbridge.counts.convention import Convention, Use, every_tap, products, refuse, window_values
+from weighbridge.counts.convention import (
+    POOLS,
+    Convention,
+    Use,
+    every_tap,
+    is_over_places,
+    products,
+    refuse,
+    window_values,
+)
 from weighbridge.graph import Graph
 from weighbridge.memory.bricks import is_rearranged
 from weighbridge.operators.record import Kind, Op
-from weighbridge.operators.rules import axes_of
 from weighbridge.passes.padding import pads_by_axis
 
 __all__ = ["VELA"]
 
-_PLACES: Final = ({1, 2}, {2, 3})
 _ELEMENT_BY_ELEMENT: Final = frozenset({"add", "sub", "mul", "max", "min", "abs", "neg"})
 
 
@@ -33,9 +40,8 @@ def _softmax(use: Use) -> int:
 
 def _mean(use: Use) -> int:
     """A depthwise convolution over the places of a map; other means are left to the processor or made of other operators."""
-    x = use.call.x
-    if len(x.shape) == 4 and set(axes_of(use.call, 4)) in _PLACES:
-        return x.elements
+    if is_over_places(use):
+        return use.call.x.elements
     return refuse("the convention has no rule for a mean over other axes than the places of a map")
 
 
@@ -105,13 +111,7 @@ VELA: Final = Convention(
     macs={
         **dict.fromkeys(("conv", "linear", "matmul"), products),
         "conv_transpose": every_tap,
-        **dict.fromkeys(
-            (
-                *("max_pool", "average_pool", "global_max_pool", "global_average_pool"),
-                *("adaptive_max_pool", "adaptive_average_pool"),
-            ),
-            window_values,
-        ),
+        **dict.fromkeys(POOLS, window_values),
         "reduce_mean": _mean,
         "softmax": _softmax,
         **dict.fromkeys(("relu", "clip", "sigmoid", "tanh", "exp", "rsqrt", "hard_swish"), _function),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from weighbridge.arena import kept_on_boards
 from weighbridge.devices.device import ACTIVATIONS, PERSISTENT, WEIGHTS, Device
 from weighbridge.estimates.demand import LIVE, ArenaDemand, Demand
 from weighbridge.memory.records import ARENA
@@ -16,11 +17,8 @@ FITS: Final = "fits"
 DOES_NOT_FIT: Final = "does not fit"
 UNKNOWN: Final = "unknown"
 
-_KINDS_WITH_AN_ARENA: Final = ("mcu", "npu", "other")
-_POINTER_BYTES: Final = 4
-"""Microcontrollers that run TensorFlow Lite Micro have addresses of 32 bits."""
-_ANY_LIBRARY: Final = "reference"
-"""The kernels that every port of the runtime has."""
+_KINDS_WITH_AN_ARENA: Final = ("npu", "other")
+"""Beside microcontrollers."""
 
 
 class Need(NamedTuple):
@@ -95,13 +93,11 @@ def _arena(arena: ArenaDemand, demand: Demand, live: Need) -> Need:
 
 def _persistent(arena: ArenaDemand, device: Device) -> Need:
     """The estimate for the kernels that the device is known to use, else for those that any device can use."""
-    known = {one.library.lower(): one for one in arena.persistent if one.pointer_bytes == _POINTER_BYTES}
-    found = known.get(device.kernel_library) or known.get(_ANY_LIBRARY)
+    found = kept_on_boards(arena.persistent, device.kernel_library) or kept_on_boards(arena.persistent)
     if found is None:
         return Need(PERSISTENT, None, exact=False, estimated=True, basis="no estimate is there")
-    size = None if found.kernel_bytes is None else found.structure_bytes + found.kernel_bytes
     basis = f"{found.library} kernels, {found.pointer_bytes}-byte pointers: {found.basis}"
-    return Need(PERSISTENT, size, exact=False, estimated=True, basis=basis)
+    return Need(PERSISTENT, found.total_bytes, exact=False, estimated=True, basis=basis)
 
 
 def room(wanted: Sequence[Need], available_bytes: int) -> Room:

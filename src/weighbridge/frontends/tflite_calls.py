@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weighbridge.frontends.tflite_frame import Frame
 
 __all__ = [
+    "DAMAGED",
     "Asker",
     "activated",
     "agrees",
@@ -34,7 +35,8 @@ __all__ = [
     "stated_types",
 ]
 
-_DAMAGED: Final = "the file is damaged: convert the model again"
+DAMAGED: Final = "the file is damaged: convert the model again"
+"""The hint of a file that no converter writes."""
 
 
 def stated_type(tensor: TfliteTensor) -> TensorType:
@@ -120,7 +122,7 @@ def activated(call: Foreign, rule: Rule) -> tuple[Sequence[Step], str]:
     if not number:
         return translate(call, rule), ""
     if number not in ACTIVATIONS:
-        raise BadModel(f"the activation function {number} is not known", where=call.name, hint=_DAMAGED)
+        raise BadModel(f"the activation function {number} is not known", where=call.name, hint=DAMAGED)
     function, attributes = ACTIVATIONS[number]
     results, before = call.outputs, call.inner("before")
     call.outputs = (before, *results[1:])

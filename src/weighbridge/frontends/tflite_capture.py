@@ -17,6 +17,7 @@ from weighbridge.frontends import tflite_control
 from weighbridge.frontends.foreign import Foreign, Held, Rule, Step
 from weighbridge.frontends.fresh_names import MAX_NAME, Names
 from weighbridge.frontends.tflite_calls import (
+    DAMAGED,
     Asker,
     activated,
     agrees,
@@ -43,7 +44,6 @@ __all__ = ["MAX_EXPANDED", "Capture"]
 MAX_EXPANDED: Final = 200_000
 """Nodes that subgraphs may grow to where they are called: subgraphs that call subgraphs can double at every level."""
 _USUAL_OPERANDS: Final = 16
-_DAMAGED: Final = "the file is damaged: convert the model again"
 
 
 class Capture:
@@ -104,7 +104,7 @@ class Capture:
         kind = TensorType(tensor.shape or (), tensor.dtype)
         if -1 in kind.shape:
             what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has the shape {in_words(kind.shape)}"
-            raise BadModel(what, hint=_DAMAGED)
+            raise BadModel(what, hint=DAMAGED)
         return kind
 
     def stated(self, frame: Frame, operator: Operator) -> list[TensorType]:
@@ -126,7 +126,7 @@ class Capture:
         """State that a tensor is ``tensor_id`` from here on.  Raises ``BadModel`` where it has been made already."""
         if number in frame.ids:
             what = f"makes tensor {number} ({frame.graph.tensors[number].name[:MAX_NAME]!r}), which exists already"
-            raise BadModel(what, where=where, hint=_DAMAGED)
+            raise BadModel(what, where=where, hint=DAMAGED)
         self._bind(frame, number, tensor_id)
 
     def _store(self, frame: Frame, tensor: TfliteTensor) -> str:
@@ -180,7 +180,7 @@ class Capture:
         held, needed = tensor.data[1] if tensor.data is not None else tensor.external_bytes, kind.bytes
         if needed is not None and held < needed:
             what = f"the tensor {tensor.number} ({tensor.name[:MAX_NAME]!r}) has {held:,} bytes where its shape needs {needed:,}"
-            raise BadModel(what, hint=_DAMAGED)
+            raise BadModel(what, hint=DAMAGED)
 
     def state(self, frame: Frame, state: str, shape: Shape | None, dtype: DType) -> str:
         """A variable, of this type unless it is known already, made visible in the frame."""

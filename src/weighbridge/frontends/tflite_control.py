@@ -14,7 +14,7 @@ from weighbridge.builder import Builder
 from weighbridge.dtypes import DType
 from weighbridge.errors import BadModel
 from weighbridge.frontends.fresh_names import MAX_NAME
-from weighbridge.frontends.tflite_calls import origin_of, scope_of
+from weighbridge.frontends.tflite_calls import DAMAGED, origin_of, scope_of
 from weighbridge.frontends.tflite_hash_tables import HASH_TABLES
 from weighbridge.frontends.tflite_loops import MAX_DEPTH
 from weighbridge.frontends.tflite_model import Operator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["SPECIAL"]
 
 _UNKNOWN_TRIPS: Final = "how often it runs depends on values: one pass is counted"
-_DAMAGED: Final = "the file is damaged: convert the model again"
 
 _Special = Callable[["Capture", "Frame", Operator, str], None]
 
@@ -41,17 +40,17 @@ def _option(capture: Capture, frame: Frame, operator: Operator, name: str, optio
 def _subgraph(capture: Capture, frame: Frame, number: Any, name: str, option: str) -> int:
     """The number of the subgraph that an option names.  Raises ``BadModel`` where there is none, or where it calls itself."""
     if not isinstance(number, int) or not 0 <= number < len(capture.model.subgraphs):
-        raise BadModel(f"there is no subgraph {number} ({option})", where=name, hint=_DAMAGED)
+        raise BadModel(f"there is no subgraph {number} ({option})", where=name, hint=DAMAGED)
     if number in frame.calls:
         raise BadModel(f"subgraph {number} calls itself", where=name, hint="the file is damaged or hostile")
     if frame.depth >= MAX_DEPTH:
-        raise BadModel(f"subgraphs are nested more than {MAX_DEPTH} deep", where=name, hint=_DAMAGED)
+        raise BadModel(f"subgraphs are nested more than {MAX_DEPTH} deep", where=name, hint=DAMAGED)
     return number
 
 
 def _expect(given: Sequence[object], wanted: Sequence[object], what: str, name: str) -> None:
     if len(given) != len(wanted):
-        raise BadModel(f"{what} {len(wanted)} tensors, and there are {len(given)}", where=name, hint=_DAMAGED)
+        raise BadModel(f"{what} {len(wanted)} tensors, and there are {len(given)}", where=name, hint=DAMAGED)
 
 
 def _inside(
@@ -148,7 +147,7 @@ def _branch(
     """The branch that is taken where that is known, else all as bodies."""
     inputs = capture.inputs(frame, operator, name)
     if not inputs or not inputs[0]:
-        raise BadModel("a branch needs a condition", where=name, hint=_DAMAGED)
+        raise BadModel("a branch needs a condition", where=name, hint=DAMAGED)
     condition, given = capture.value_of(inputs[0]), inputs[1:]
     if condition is not None and len(condition) == 1:
         label, number = list(branches.items())[chosen(condition[0])]
@@ -209,7 +208,7 @@ def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None
     _expect(operator.outputs, inputs, "it carries", name)
     _expect(capture.model.subgraphs[condition].outputs, (name,), "its condition is one of", name)
     if "" in inputs:
-        raise BadModel("a loop carries a tensor that is absent", where=name, hint=_DAMAGED)
+        raise BadModel("a loop carries a tensor that is absent", where=name, hint=DAMAGED)
     same = capture.loops.unchanged(number)
     carried = [place for place, one in enumerate(inputs) if place not in same and one not in capture.handles]
     first = _entered(capture, frame, condition, frame.builder, f"{name}/cond/", inputs, name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from weighbridge.errors import BadModel
-from weighbridge.frontends.tflite_calls import scope_of
+from weighbridge.frontends.tflite_calls import DAMAGED, scope_of
 from weighbridge.frontends.tflite_model import Operator
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from weighbridge.frontends.tflite_frame import Frame
 
 __all__ = ["HASH_TABLES"]
-
-_DAMAGED: Final = "the file is damaged: convert the model again"
 
 
 def _table(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
@@ -26,11 +24,11 @@ def _table(capture: Capture, frame: Frame, operator: Operator, name: str) -> Non
 def _import(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
     """``HASHTABLE_IMPORT``: the table takes keys and values, and nothing comes out."""
     if len(operator.inputs) != 3 or operator.outputs:
-        raise BadModel("a table takes keys and values", where=name, hint=_DAMAGED)
+        raise BadModel("a table takes keys and values", where=name, hint=DAMAGED)
     _, keys, values = capture.inputs(frame, operator, name)
     operands = [("keys", keys), ("values", values)]
     if not all(tensor in frame.builder.tensors for _, tensor in operands):
-        raise BadModel("a table takes keys and values", where=name, hint=_DAMAGED)
+        raise BadModel("a table takes keys and values", where=name, hint=DAMAGED)
     frame.builder.opaque("hash_table_import", operands, (), name=name, scope=scope_of(frame, name), origin=operator.op)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from weighbridge.errors import BadModel
 from weighbridge.frontends.fresh_names import MAX_NAME
-from weighbridge.frontends.tflite_calls import in_words, scope_of
+from weighbridge.frontends.tflite_calls import DAMAGED, in_words, scope_of
 from weighbridge.frontends.tflite_model import Operator
 from weighbridge.graph import Shape
 
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["VARIABLES"]
 
-_DAMAGED: Final = "the file is damaged: convert the model again"
-
 
 def _handle(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
     """``VAR_HANDLE``: a variable, known by its two names; its type shows where it is read or assigned."""
     if len(operator.outputs) != 1:
-        raise BadModel(f"a handle is one result, and there are {len(operator.outputs)}", where=name, hint=_DAMAGED)
+        raise BadModel(f"a handle is one result, and there are {len(operator.outputs)}", where=name, hint=DAMAGED)
     options = operator.options
     key = str(options.get("container", "")), str(options.get("shared_name", ""))
     variable = _variable(capture, key, key[1] or name)
@@ -46,7 +44,7 @@ def _variable(capture: Capture, key: tuple[str, ...], wanted: str) -> str:
 def _read(capture: Capture, frame: Frame, operator: Operator, name: str) -> None:
     """``READ_VARIABLE``: a copy of a variable, of the type that the file states where nothing was assigned before."""
     if len(operator.inputs) != 1 or len(operator.outputs) != 1:
-        raise BadModel("a variable is read as one result", where=name, hint=_DAMAGED)
+        raise BadModel("a variable is read as one result", where=name, hint=DAMAGED)
     (stated,) = capture.stated(frame, operator)
     is_known = capture.trusts_shapes and -1 not in stated.shape
     state = _state(capture, frame, operator, name, stated.shape if is_known else None, stated.dtype)
@@ -65,7 +63,7 @@ def _assign(capture: Capture, frame: Frame, operator: Operator, name: str) -> No
     """``ASSIGN_VARIABLE``: a variable takes a value, and from then on has its type."""
     value = capture.find(frame, operator.inputs[1], name) if len(operator.inputs) == 2 else ""
     if not value or value in capture.handles:
-        raise BadModel("a variable is assigned one value", where=name, hint=_DAMAGED)
+        raise BadModel("a variable is assigned one value", where=name, hint=DAMAGED)
     tensor = frame.builder.tensors[value]
     state = _state(capture, frame, operator, name, tensor.shape, tensor.dtype)
     known = frame.builder.tensors[state]
@@ -81,7 +79,7 @@ def _state(capture: Capture, frame: Frame, operator: Operator, name: str, shape:
     """The variable that an operator is about, which has this type unless it is known to have another."""
     handle = capture.find(frame, operator.inputs[0], name)
     if not handle:
-        raise BadModel("it names no variable", where=name, hint=_DAMAGED)
+        raise BadModel("it names no variable", where=name, hint=DAMAGED)
     if handle not in capture.handles:
         handle = _variable(capture, (handle,), f"{handle}/value")  # a handle that comes from outside the file
     return capture.state(frame, handle, shape, dtype)

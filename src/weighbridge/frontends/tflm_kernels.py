@@ -12,10 +12,9 @@ from weighbridge.frontends.tflm_call import Call, bytes_of, calls_of
 from weighbridge.frontends.tflm_rules import Kernel, between
 from weighbridge.frontends.tflm_signals import CUSTOM
 
-__all__ = ["refusal"]
+__all__ = ["CALLED", "refusal"]
 
-
-_CALLED: Final[Mapping[str, tuple[tuple[str, int | None, bool], ...]]] = {
+CALLED: Final[Mapping[str, tuple[tuple[str, int | None, bool], ...]]] = {
     "CALL_ONCE": (("init_subgraph_index", None, False),),
     "IF": (("then_subgraph_index", -1, True), ("else_subgraph_index", None, False)),
     "WHILE": (("cond_subgraph_index", 0, False), ("body_subgraph_index", 0, True)),
@@ -65,7 +64,7 @@ def _refused(call: Call) -> str:
 def _called_wrongly(model: TfliteModel, call: Call) -> str:
     """if.cc, while.cc, call_once.cc: the graphs that an operator calls take what it hands over."""
     given, wanted = len(call.operator.inputs), len(call.operator.outputs)
-    for option, inputs, outputs in _CALLED.get(call.operator.op, ()):
+    for option, inputs, outputs in CALLED.get(call.operator.op, ()):
         number = call.operator.options.get(option, -1)
         if not 0 <= number < len(model.subgraphs):
             return f"is told to call subgraph {number}, which the file does not have"

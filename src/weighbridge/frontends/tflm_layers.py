@@ -18,7 +18,7 @@ _MATMUL: Final = "float32/float32/float32 int8/int8/int8 int16/int16/int16"
 
 def convolution(call: Call) -> str:
     """conv_common.cc."""
-    return _types(call, "i0 i1") or _scales(call, call.input(1), 0)
+    return _types(call) or _scales(call, call.input(1), 0)
 
 
 def depthwise(call: Call) -> str:
@@ -33,11 +33,11 @@ def transposed(call: Call) -> str:
     return pairs("i2 i1", "float32/float32 int8/int8 int16/int8")(call) or _scales(call, call.input(1), 0, data=2)
 
 
-def _types(call: Call, names: str) -> str:
+def _types(call: Call) -> str:
     data, output = call.input(0), call.output(0)
     if data is not None and output is not None and data.dtype != output.dtype:
         return f"{data.dtype.name} and {output.dtype.name} are mixed"
-    return pairs(names, _HYBRID)(call)
+    return pairs("i0 i1", _HYBRID)(call)
 
 
 def _scales(call: Call, filters: TfliteTensor | None, axis: int, *, data: int = 0) -> str:
@@ -45,13 +45,9 @@ def _scales(call: Call, filters: TfliteTensor | None, axis: int, *, data: int = 
     first = call.input(data)
     if first is None or filters is None or first.dtype.name == "float32":
         return ""
-    for what, tensor in (("weights", filters), ("input", first)):
+    for what, tensor in (("weights have", filters), ("input has", first)):
         if not is_quantised(tensor):
-            return (
-                f"its {what} have no scale and zero point"
-                if what == "weights"
-                else "its input has no scale and zero point"
-            )
+            return f"its {what} no scale and zero point"
     scales, channels = filters.quantisation.scales if filters.quantisation else 0, dimension_of(filters, axis)
     if scales not in (1, channels):
         return f"its weights have {scales} scales for {channels} channels"

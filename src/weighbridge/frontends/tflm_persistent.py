@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from weighbridge.arena import PersistentBytes
+from weighbridge.arena import ALIGNMENT_BYTES, REFERENCE, PersistentBytes
 from weighbridge.frontends.tflite_model import Subgraph, TfliteModel, TfliteTensor
 from weighbridge.frontends.tflm_call import bytes_of, calls_of
 from weighbridge.frontends.tflm_offline import Places
@@ -19,8 +19,6 @@ from weighbridge.frontends.tflm_scratch import scratch_of
 from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["persistent_of"]
-
-_BUFFER_ALIGNMENT: Final = 16
 
 
 class _Layout(NamedTuple):
@@ -92,11 +90,11 @@ class _Tail:
 
     def kernel(self, kept: int | Rows) -> None:
         size = kept if isinstance(kept, int) else kept[0] * _rounded(kept[1])
-        self.kernels += self._take(size, _BUFFER_ALIGNMENT)
+        self.kernels += self._take(size, ALIGNMENT_BYTES)
 
     def variable(self, size: int) -> None:
         self.variables += _rounded(size)
-        self.structures += self._take(size, _BUFFER_ALIGNMENT) - _rounded(size)
+        self.structures += self._take(size, ALIGNMENT_BYTES) - _rounded(size)
 
     def _take(self, size: int, alignment: int) -> int:
         before = self._position
@@ -105,7 +103,7 @@ class _Tail:
 
 
 def _rounded(size: int) -> int:
-    return -(-size // _BUFFER_ALIGNMENT) * _BUFFER_ALIGNMENT
+    return -(-size // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
 _MEASURED: Final = (
@@ -133,8 +131,8 @@ def persistent_of(model: TfliteModel, written: TfliteModel, places: Places) -> t
     wide, narrow = _load(model, written, places, _WIDE), _load(model, written, places, _NARROW)
     more = sum(cmsis_nn_extra(call) for subgraph in model.subgraphs for call in calls_of(model, subgraph))
     return (
-        PersistentBytes("reference", 8, wide.structures, wide.kernels, _MEASURED.format(recording=_RECORDING)),
-        PersistentBytes("reference", 4, narrow.structures, narrow.kernels, _BOARD),
+        PersistentBytes(REFERENCE, 8, wide.structures, wide.kernels, _MEASURED.format(recording=_RECORDING)),
+        PersistentBytes(REFERENCE, 4, narrow.structures, narrow.kernels, _BOARD),
         PersistentBytes("CMSIS-NN", 4, narrow.structures, narrow.kernels + more, _CMSIS_NN),
         PersistentBytes("ESP-NN", 4, narrow.structures, narrow.kernels, _ESP_NN),
     )
@@ -170,8 +168,8 @@ def _begin(tail: _Tail, model: TfliteModel, layout: _Layout, resources: int) -> 
     for size in (layout.arena_allocator, layout.planner, layout.allocator):
         tail.structure(size, layout.pointer)
     if resources:
-        tail.structure(layout.resources, _BUFFER_ALIGNMENT)
-        tail.structure(layout.resource * resources, _BUFFER_ALIGNMENT)
+        tail.structure(layout.resources, ALIGNMENT_BYTES)
+        tail.structure(layout.resource * resources, ALIGNMENT_BYTES)
     tail.structure(layout.options_allocator, layout.pointer)
     tail.structure(layout.subgraph * len(model.subgraphs), layout.pointer)
     for subgraph in model.subgraphs:
@@ -207,7 +205,7 @@ def _variables(model: TfliteModel, places: Places) -> Iterator[int]:
 def _interface(tail: _Tail, subgraph: Subgraph, layout: _Layout) -> None:
     """The inputs and outputs of the model, as a program sees them."""
     for places in (subgraph.inputs, subgraph.outputs):
-        tail.structure(layout.pointer * len(places), _BUFFER_ALIGNMENT)
+        tail.structure(layout.pointer * len(places), ALIGNMENT_BYTES)
         for place in places:
             _tensor(tail, subgraph.tensors[place], layout)
 

@@ -13,7 +13,7 @@ from typing import Final
 from weighbridge.arena import Arena, ArenaBuffer
 from weighbridge.frontends.tflite_model import TfliteModel, TfliteTensor
 from weighbridge.frontends.tflm_call import bytes_of, calls_of
-from weighbridge.frontends.tflm_kernels import refusal
+from weighbridge.frontends.tflm_kernels import CALLED, refusal
 from weighbridge.frontends.tflm_offline import Places, Unplannable, places_of
 from weighbridge.frontends.tflm_persistent import persistent_of
 from weighbridge.frontends.tflm_scratch import Scratch, scratch_of
@@ -24,13 +24,6 @@ __all__ = ["arena_of"]
 _UNTOUCHED: Final = -1
 _MOST_SCOPES: Final = 1_000_000
 _DEEPEST: Final = 100
-
-_CALLED: Final[Mapping[str, tuple[str, ...]]] = {
-    "IF": ("then_subgraph_index", "else_subgraph_index"),
-    "WHILE": ("cond_subgraph_index", "body_subgraph_index"),
-    "CALL_ONCE": ("init_subgraph_index",),
-}
-"""The options that name the subgraphs which an operator calls, in the order in which they are planned."""
 
 
 def arena_of(
@@ -84,7 +77,7 @@ class _Lives:
             self._enter(self.name(number, place))
             begun = self._now
             self._make(number, operator.outputs)
-            for option in _CALLED.get(operator.op, ()):
+            for option, _, _ in CALLED.get(operator.op, ()):
                 self._enter(self.name(number, place))
                 self.walk(operator.options[option], depth + 1)
             self._use(number, (*operator.inputs, *operator.outputs))

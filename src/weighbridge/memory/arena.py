@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from itertools import accumulate, groupby, pairwise
 from typing import Final
 
-from weighbridge.arena import Arena, ArenaBuffer, PersistentBytes
+from weighbridge.arena import ALIGNMENT_BYTES, Arena, ArenaBuffer
 from weighbridge.graph import Graph, Node
 from weighbridge.memory.lifetimes import Lifetimes
 from weighbridge.memory.packing import Request, pack
@@ -21,12 +21,7 @@ from weighbridge.memory.requests import IM2COL, requests_of, with_im2col
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 
-__all__ = ["ALIGNMENT_BYTES", "ESTIMATE", "ArenaPeak", "arena_peak", "persistent_bytes", "planned"]
-
-ALIGNMENT_BYTES: Final = 16
-"""Every size is rounded up to this (micro_arena_constants.h, tensorflow/tflite-micro)."""
-
-_LIBRARY, _POINTER_BYTES = "reference", 4
+__all__ = ["ESTIMATE", "ArenaPeak", "arena_peak", "planned"]
 
 ESTIMATE: Final = (
     "persistent_bytes is an estimate, for the reference kernels of TensorFlow Lite Micro and pointers of 32 bits; memory.persistent "
@@ -53,7 +48,7 @@ class ArenaPeak(NamedTuple):
 
 def arena_peak(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scratch: str) -> ArenaPeak | str:
     """The arena of ``graph`` as it runs, with ``scratch`` added where that is a name, or why there is none."""
-    if graph.arena is None:
+    if graph.arena is None or not graph.arena.is_known:
         arena, starts = requests_of(graph, spans, operators, scratch)
         if arena.reason:
             return arena.reason
@@ -196,11 +191,3 @@ def _starts(scopes: Sequence[str], nodes: Sequence[Node]) -> list[int] | None:
         starts.append(start)
     starts.reverse()
     return starts if all(one <= other for one, other in pairwise(starts)) else None
-
-
-def persistent_bytes(persistent: Iterable[PersistentBytes]) -> int | None:
-    """The sum for reference kernels and pointers of 32 bits; None where there is no such entry or no estimate of the kernels."""
-    for one in persistent:
-        if one.pointer_bytes == _POINTER_BYTES and _LIBRARY in one.library.lower():
-            return None if one.kernel_bytes is None else one.structure_bytes + one.kernel_bytes
-    return None

@@ -30,27 +30,23 @@ _LARGEST_STRIDE: Final = 3
 _FEW_CHANNELS: Final = 8
 _IN_BRICKS: Final = frozenset(
     {
-        *(
-            "conv",
-            "conv_transpose",
-            "linear",
-            "max_pool",
-            "average_pool",
-            "global_max_pool",
-            "global_average_pool",
-            "adaptive_max_pool",
-        ),
-        *(
-            "adaptive_average_pool",
-            "reduce_mean",
-            "concat",
-            "pad",
-            "slice",
-            "split",
-            "quantize",
-            "dequantize",
-            "requantize",
-        ),
+        "conv",
+        "conv_transpose",
+        "linear",
+        "max_pool",
+        "average_pool",
+        "global_max_pool",
+        "global_average_pool",
+        "adaptive_max_pool",
+        "adaptive_average_pool",
+        "reduce_mean",
+        "concat",
+        "pad",
+        "slice",
+        "split",
+        "quantize",
+        "dequantize",
+        "requantize",
     }
 )
 """Operators that read and write bricks, beside those that work element by element."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from weighbridge.arena import Arena
+from weighbridge.arena import ALIGNMENT_BYTES, Arena, kept_on_boards
 from weighbridge.graph import Graph, Role, Tensor
-from weighbridge.memory.arena import ALIGNMENT_BYTES, ESTIMATE, ArenaPeak, arena_peak, persistent_bytes
+from weighbridge.memory.arena import ESTIMATE, ArenaPeak, arena_peak
 from weighbridge.memory.bricks import brick_profiles
 from weighbridge.memory.eager import EAGER, WORKSPACE, eager_peak
 from weighbridge.memory.held import is_layer
@@ -126,7 +126,8 @@ def _with_bricks(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], ma
 
 
 def _with_persistent(arena: Arena, made: MemoryPlan) -> MemoryPlan:
-    kept = persistent_bytes(arena.persistent)
+    found = kept_on_boards(arena.persistent)
+    kept = None if found is None else found.total_bytes
     notes = made.notes if kept is None else (*made.notes, ESTIMATE)
     return made._replace(persistent=arena.persistent, persistent_bytes=kept, notes=notes)
 
