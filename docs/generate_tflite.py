@@ -160,15 +160,15 @@ tensor at all.
 
 The slots decide that a stored tensor reaches, as for [ONNX](onnx.md#what-stored-tensors-are-for): weights, biases and affine
 factors are parameters, in whole numbers too; a stored operand of arithmetic is one where it is floating point or quantised and
-more than one number; axes, shapes, windows and tables of indices are constants. What nothing reads is not loaded and does not
-count.
+more than one number; axes, shapes, windows and tables of indices are constants. What nothing reads does not count, and a note
+names it.
 
 ## Operators
 
-All builtin operators but `DELEGATE` have a rule; an activation function that an operator applies is a node behind it until the
-graph is deployed. What has no rule stays in the graph under its name, with the types that the file states; its totals are
-lower bounds, and `--strict` refuses them. A rule whose shapes the file contradicts is not believed either: the operator stays,
-uncounted, with the reason.
+All builtin operators have a rule, but `DELEGATE` and those with "none" in the table; an activation function that an operator
+applies is a node behind it until the graph is deployed. What has no rule stays in the graph under its name, with the types
+that the file states; its totals are lower bounds, and `--strict` refuses them. A rule whose shapes the file contradicts is
+not believed either: the operator stays, uncounted, with the reason.
 
 {operators}
 
