@@ -176,7 +176,8 @@ def of_tensor(one: TfliteTensor) -> tuple[Any, ...]:
     scales = (quantised.kind, quantised.axis) if quantised else None
     counts = (quantised.scales, quantised.zero_points) if quantised and quantised.kind == "affine" else None
     data = one.data[1] if one.data else 0
-    return one.name, one.shape, one.signature, one.dtype.name, one.buffer, one.is_variable, scales, counts, data
+    stated = one.shape, one.has_rank, one.signature
+    return one.name, *stated, one.dtype.name, one.buffer, one.is_variable, scales, counts, data
 
 
 def tensor_of(one: Any, other: Any) -> tuple[Any, ...]:
@@ -190,7 +191,8 @@ def tensor_of(one: Any, other: Any) -> tuple[Any, ...]:
     data = held.Size() if held.Offset() > 1 else held.DataLength()
     kind = ELEMENT_TYPES[one.Type()]
     shape = None if one.ShapeIsNone() else tuple(field(one, "Shape"))
-    return field(one, "Name"), shape, signature, kind, one.Buffer(), one.IsVariable(), scales, counts, data
+    stated = shape, one.HasRank(), signature
+    return field(one, "Name"), *stated, kind, one.Buffer(), one.IsVariable(), scales, counts, data
 
 
 def test_every_operator_of_every_shared_file_is_what_the_package_reads(shared: Path) -> None:
