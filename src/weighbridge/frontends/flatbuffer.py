@@ -27,7 +27,7 @@ _SHARING: Final = 2
 """So many times its own size a file may be read; writers share little more than virtual tables, which count nothing."""
 _SMALLEST: Final = 1 << 16
 _LARGEST: Final = 1 << 27
-_MAX_TABLES: Final = 1 << 21
+_MAX_TABLES: Final = 1 << 20
 """A language model with twenty signatures has some 500,000; each takes Python a hundred times the bytes that it has in a file."""
 _MAX_TEXT: Final = 1 << 16
 _MAX_FIELDS: Final = 32
