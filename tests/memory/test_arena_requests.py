@@ -124,7 +124,8 @@ def test_a_damaged_record_says_where(field: str, value: object, path: str) -> No
 def test_other_widths_drop_the_record_and_say_so_and_the_same_ones_keep_it() -> None:
     graph = recorded("one", "two", "three")
     narrow = set_bits(graph, bit_rules(activations=8))
-    assert narrow.arena is None
+    assert narrow.arena == Arena()
+    assert not narrow.arena.is_known
     assert any("arena_tflm" in note for note in narrow.notes)
     assert memory.plan(narrow).arena.source == "graph"
     assert set_bits(graph, bit_rules(activations=32)).arena == FRAGMENTED

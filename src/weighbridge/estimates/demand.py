@@ -40,7 +40,7 @@ class NodeDemand(NamedTuple):
 class ArenaDemand(NamedTuple):
     """What a runtime that plans its memory needs: the plan's peak, the tensors that live on, what it keeps for itself.
 
-    ``peak_bytes`` is None where there is no plan, as ``reason`` says.
+    ``peak_bytes`` is None where there is no plan, as ``reason`` says; a lower bound unless ``exact``.
     """
 
     peak_bytes: int | None
@@ -48,6 +48,7 @@ class ArenaDemand(NamedTuple):
     variable_bytes: int | None
     persistent: tuple[PersistentBytes, ...] = ()
     reason: str = ""
+    exact: bool = True
 
 
 class Demand(NamedTuple):
@@ -127,6 +128,7 @@ def _arena(deployed: Graph, memory: MemoryPlan) -> ArenaDemand | None:
         variable_bytes=memory.variable_bytes,
         persistent=memory.persistent,
         reason=memory.inapplicable.get(ARENA, "") or deployed.arena.reason,
+        exact=deployed.arena.is_known,
     )
 
 

@@ -84,7 +84,7 @@ def _arena(arena: ArenaDemand, demand: Demand, live: Need) -> Need:
     return Need(
         ACTIVATIONS,
         arena.peak_bytes + (variable or 0),
-        demand.peak_exact and variable is not None,
+        demand.peak_exact and arena.exact and variable is not None,
         policy=ARENA,
         variable_bytes=variable,
         node=arena.peak_node,
@@ -103,8 +103,8 @@ def _persistent(arena: ArenaDemand, device: Device) -> Need:
 def room(wanted: Sequence[Need], available_bytes: int) -> Room:
     """Whether ``wanted`` fits a block of ``available_bytes``.
 
-    A need that is known from below can prove that it does not, never that it does; an estimate can do neither: where
-    only it makes the difference, the verdict is ``unknown``.
+    A need that is known from below can prove that it does not, never that it does.  An estimate proves nothing by itself: where
+    there is room for what is certain and not for the estimate beside it, the verdict is ``unknown``.
     """
     certain = [need for need in wanted if not need.estimated]
     guessed = [need for need in wanted if need.estimated]

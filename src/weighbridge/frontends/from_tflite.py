@@ -76,7 +76,7 @@ def _graph(
         outputs = [capture.find(frame, number, "its outputs") for number in subgraph.outputs]
         outputs = [one for one in outputs if one not in capture.handles]
         graph = _finished(capture, frame, builder, outputs, _notes(capture, entry, sizes))
-        return replace(graph, arena=_arena(capture, entry, sizes))
+        return replace(graph, arena=_arena(capture, entry, sizes, builder))
     except GraphError as error:
         raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
 
@@ -95,11 +95,38 @@ def _finished(capture: Capture, frame: Frame, builder: Builder, outputs: list[st
     return builder.graph(outputs)
 
 
-def _arena(capture: Capture, entry: Entry, sizes: Sizes) -> Arena | None:
-    """What TensorFlow Lite Micro asks for, which runs the first subgraph with the sizes of the file; None for others."""
-    if entry.subgraph or sizes.is_overridden:
+def _arena(capture: Capture, entry: Entry, sizes: Sizes, builder: Builder) -> Arena | None:
+    """What TensorFlow Lite Micro asks for, which runs the first subgraph; None for others.
+
+    In other sizes than the file's it asks as for a file of these sizes.  That is not known where several subgraphs run, or where
+    a size is not.
+    """
+    if entry.subgraph:
         return None
-    return arena_of(capture.model, capture.nodes, capture.tensors)
+    is_changed = sizes.is_overridden or _is_open(capture.model)
+    model = _resized(capture, builder) if is_changed else capture.model
+    return Arena() if model is None or _is_open(model) else arena_of(model, capture.nodes, capture.tensors)
+
+
+def _is_open(model: TfliteModel) -> bool:
+    """Whether the file leaves a size open, -1, that no runtime has room for."""
+    return any(-1 in (one.shape or ()) for subgraph in model.subgraphs for one in subgraph.tensors)
+
+
+def _resized(capture: Capture, builder: Builder) -> TfliteModel | None:
+    """The model with the shapes that its tensors have here."""
+    model = capture.model
+    tensors = []
+    for one in model.subgraphs[0].tensors:
+        found = builder.tensors.get(capture.tensors.get((0, one.number), ""))
+        if not one.is_stored and found is not None:
+            if found.shape is None:
+                return None
+            tensors.append(one._replace(shape=found.shape))
+        else:
+            tensors.append(one)
+    first = model.subgraphs[0]._replace(tensors=tuple(tensors))
+    return None if len(capture.reached) > 1 else model._replace(subgraphs=(first, *model.subgraphs[1:]))
 
 
 def _notes(capture: Capture, entry: Entry, sizes: Sizes) -> list[str]:

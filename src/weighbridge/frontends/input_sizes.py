@@ -126,6 +126,10 @@ def _follows(symbol: str, known: set[str]) -> bool:
     return parts is not None and parts <= known
 
 
+def _is_list_of_numbers(one: Declared) -> bool:
+    return one.dtype.kind == "int" and len(one.dimensions or ()) == 1
+
+
 class _Settling:
     """The dimensions of all inputs while they are filled in."""
 
@@ -168,11 +172,20 @@ class _Settling:
             raise BadSpec("no input has a dimension that could be the batch")
         if opened or not firsts:
             return
-        fixed = [first for first in firsts.values() if isinstance(first, int)]
+        fixed = self._leading(firsts)
         for name, first in firsts.items():
-            if fixed and first == fixed[0] != batch:
+            if first == fixed != batch:
                 self.batches[name] = batch
                 self.is_overridden = True
+
+    def _leading(self, firsts: Mapping[str, int | str | None]) -> int | None:
+        """The fixed dimension 0 that a batch replaces: that of the first input.
+
+        A list of whole numbers leads only where there is nothing else: it is a shape or a set of axes as often as a batch.
+        """
+        fixed = {name: first for name, first in firsts.items() if isinstance(first, int)}
+        others = [first for name, first in fixed.items() if not _is_list_of_numbers(self.declared[name])]
+        return next(iter((*others, *fixed.values())), None)
 
     def finish(self) -> Sizes:
         shapes: dict[str, Shape | None] = {}

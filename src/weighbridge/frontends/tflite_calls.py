@@ -26,6 +26,7 @@ __all__ = [
     "agrees",
     "called",
     "every_operand",
+    "handed_over",
     "in_words",
     "is_static",
     "opaque_types",
@@ -135,6 +136,22 @@ def activated(call: Foreign, rule: Rule) -> tuple[Sequence[Step], str]:
 def origin_of(operator: Operator) -> str:
     """What the file calls the operator."""
     return (f"CUSTOM.{operator.custom}" if operator.op == "CUSTOM" else operator.op)[:MAX_NAME]
+
+
+def handed_over(frame: Frame, operator: Operator) -> list[int]:
+    """The tensors that a custom operator reads and nothing makes: working memory that the runtime hands over as it is.
+
+    Vela writes its operators for an Ethos-U so.
+    """
+    if operator.op != "CUSTOM":
+        return []
+    unmade = [
+        number for number in operator.inputs if number >= 0 and number not in frame.ids and number not in frame.made
+    ]
+    tensors = frame.graph.tensors
+    return [
+        number for number in dict.fromkeys(unmade) if not (tensors[number].is_stored or tensors[number].is_variable)
+    ]
 
 
 def called(operator: Operator) -> str:

@@ -23,6 +23,7 @@ from weighbridge.frontends.tflite_calls import (
     agrees,
     called,
     every_operand,
+    handed_over,
     in_words,
     is_static,
     opaque_types,
@@ -70,6 +71,10 @@ class Capture:
         self.nodes: dict[tuple[int, int], str] = {}
         self.tensors: dict[tuple[int, int], str] = {}
         self.reached: set[int] = set()
+        self.root: Builder | None = None
+        self.scales: dict[
+            str, list[tuple[str, str]]
+        ] = {}  # operands, by the id of the tensor that they are the scales of
         self.equal_bytes: list[tuple[str, int]] = []
         self._buffers: set[int] = set()
         self._storages: dict[tuple[int, int, str, Quantisation | None], Tensor] = {}
@@ -144,7 +149,7 @@ class Capture:
             self.stored[first.id] = tensor
             self.values.store(first.id, tensor)
             self._check_size(tensor, kind)
-            self._store_scales(frame, tensor)
+            self._store_scales(frame, tensor, first.id)
         stored = first.id
         if stored not in frame.builder.tensors:
             # The role is decided by what reads it, once everything is there (onnx_roles).
@@ -164,13 +169,14 @@ class Capture:
             self.equal_bytes.append((tensor.name[:MAX_NAME], kind.bytes or 0))
         self._buffers.add(tensor.buffer)
 
-    def _store_scales(self, frame: Frame, tensor: TfliteTensor) -> None:
-        """Scales and zero points that are tensors of their own, which no operator reads."""
+    def _store_scales(self, frame: Frame, tensor: TfliteTensor, stored: str) -> None:
+        """Scales and zero points that are tensors of their own: operands of what multiplies by the tensor."""
         quantisation = tensor.quantisation
         if quantisation is not None and quantisation.kind == "blockwise":
-            for number in (quantisation.scales, quantisation.zero_points):
+            for name, number in (("w_scale", quantisation.scales), ("w_zero_point", quantisation.zero_points)):
                 if number >= 0 and frame.graph.tensors[number].is_stored:
-                    self.find(frame, number, tensor.name[:MAX_NAME])
+                    scale = self.find(frame, number, tensor.name[:MAX_NAME])
+                    self.scales.setdefault(stored, []).append((name, scale))
 
     def _check_size(self, tensor: TfliteTensor, kind: TensorType) -> None:
         if tensor.sparse_values is not None:
@@ -212,6 +218,8 @@ class Capture:
     def operators(self, frame: Frame) -> None:
         """Add all operators of a subgraph."""
         self.reached.add(frame.subgraph)
+        if not frame.depth:
+            self.root = frame.builder
         for operator in frame.graph.operators:
             self.operator(frame, operator)
 
@@ -235,6 +243,10 @@ class Capture:
         return self.node_names.node(f"{frame.path}", first.partition(";")[0], called(operator))
 
     def inputs(self, frame: Frame, operator: Operator, name: str) -> tuple[str, ...]:
+        for number in handed_over(frame, operator) if frame.builder is self.root else ():
+            tensor_id, kind = self.fresh(frame, frame.graph.tensors[number]), self.type_of(frame.graph.tensors[number])
+            self.notes.append(f"nothing makes {tensor_id}, which {called(operator)} reads: it counts as an input")
+            self._bind(frame, number, frame.builder.input(tensor_id, kind.shape, kind.dtype))
         return tuple([self.find(frame, number, name) for number in operator.inputs])
 
     def outputs(self, frame: Frame, operator: Operator, name: str) -> tuple[str, ...]:
@@ -310,6 +322,9 @@ class Capture:
         declared = step.declared or [stated.get(one) for one in step.outputs]
         outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
         operands = [*step.operands, *((one.operand, self._held(frame, operator, one)) for one in step.held)]
+        operands += [
+            scale for operand, tensor in step.operands if operand == "w" for scale in self.scales.get(tensor, ())
+        ]
         made = builder.add(
             step.operator,
             operands,

@@ -12,7 +12,8 @@ class Frame:
     """A subgraph while it is read into a builder.
 
     ``ids`` are the ids of its tensors so far, by number; ``path`` is what names inside get in front, ``scope`` the module path of
-    what called it, ``calls`` the subgraphs around it.  Frames of one builder are subgraphs put in the place of their calls.
+    what called it, ``calls`` the subgraphs around it; ``made`` are the tensors that an operator makes, sooner or later.
+    Frames of one builder are subgraphs put in the place of their calls.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Frame:
         self.scope = scope
         self.outer = outer
         self.ids: dict[int, str] = {}
+        self.made: frozenset[int] = frozenset().union(*[operator.outputs for operator in graph.operators])
         self.calls: frozenset[int] = (outer.calls if outer is not None else frozenset()) | {subgraph}
         self.depth: int = 0 if outer is None else outer.depth + 1
 

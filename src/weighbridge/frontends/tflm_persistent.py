@@ -119,7 +119,7 @@ _ESP_NN: Final = (
 )
 _CMSIS_NN: Final = (
     "the reference kernels' structures and what CMSIS-NN's have beyond them in tensorflow/tflite-micro, its scratch buffers left "
-    "out: 16 % below to 6 % above the totals published for an nRF52840 on person_detect and three models of MLPerf Tiny"
+    "out: 16 % below to 6 % above what the totals published for an nRF52840 leave for it, on person_detect and three models of MLPerf Tiny"
 )
 
 

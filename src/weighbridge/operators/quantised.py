@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from weighbridge.dtypes import DType
+from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute
 
@@ -43,8 +43,10 @@ def result_dtype(call: Call) -> DType:
 
 
 def multiplied_types(call: Call) -> tuple[DType, ...]:
-    """The types of x and w, of a float x that is quantised as the operator runs that of w alone."""
-    return types_of(call, *(("w",) if call.text("quantisation") == "dynamic" else ("x", "w")))
+    """The types of x and w; a float x that is quantised as the operator runs is of 8 bits then."""
+    if call.text("quantisation") == "dynamic":
+        return (DTYPES["int8"], *types_of(call, "w"))
+    return types_of(call, "x", "w")
 
 
 def _quantisation_work(call: Call) -> Work:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from weighbridge.arena import Arena
 from weighbridge.dtypes import DTYPES, DType, integer_of
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Body, Graph, Node, Role, Tensor
@@ -69,7 +70,7 @@ def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERAT
     rule that names a node or a scope is for the weights there.  16, 32 and 64 bits are floating point where the tensor
     was, other widths integers.  Tensors computed from weights by moving them follow.  Raises ``BadSpec`` for a target that
     is not in the graph or a width outside 1 to 64.  What a framework held while it ran the model, and what a runtime asks for
-    to run it, do not hold for other widths, and are dropped.
+    to run it, do not hold for other widths, and are dropped: the requests of the runtime are not known then.
     """
     for target, bits in rules.weights:
         _width(str(bits), f"{target}={bits}")
@@ -82,7 +83,8 @@ def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERAT
     if not (graph.allocations or graph.arena) or retyped == graph:
         return retyped
     notes = [note for note, record in ((_NO_RECORD, graph.allocations), (_NO_REQUESTS, graph.arena)) if record]
-    return replace(retyped, allocations=(), arena=None, notes=(*graph.notes, *notes))
+    arena = Arena(reason=graph.arena.reason) if graph.arena else None
+    return replace(retyped, allocations=(), arena=arena, notes=(*graph.notes, *notes))
 
 
 class _Layer(NamedTuple):
