@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weighbridge.memory.packing import Request, pack
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
+from weighbridge.memory import packing, plan
+from weighbridge.memory.packing import Overwhelmed, Request, pack
 
 
 @dataclass
@@ -118,3 +121,22 @@ def test_what_has_an_offset_stays_there_in_any_order_and_others_go_around_it() -
 
 def test_nothing_takes_no_place() -> None:
     assert pack([]) == []
+
+
+def test_a_plan_that_would_take_too_long_is_none_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(0)
+    spans = (sorted((random.randrange(400), random.randrange(400))) for _ in range(400))
+    crowd = [Request(16 * random.randint(1, 500), first, last) for first, last in spans]
+    assert pack(crowd)
+    monkeypatch.setattr(packing, "_MOST_LOOKS", 1000)
+    with pytest.raises(Overwhelmed):
+        pack(crowd)
+    monkeypatch.setattr(packing, "_MOST_LOOKS", 3)
+    builder = Builder("wide")
+    made = [builder.input(f"x{index}", (1, 4 + index), DTYPES["float32"]) for index in range(12)]
+    for index, one in enumerate(made):
+        made[index] = builder.add("relu", [("x", one)])[0]
+    found = plan(builder.graph(builder.add("concat", [("xs", one) for one in made], {"axis": 1})))
+    assert "arena_tflm" not in found.peak_bytes
+    assert found.inapplicable["arena_tflm"] == "so many buffers are alive at once that their plan would take too long"
+    assert found.peak_bytes["live"]

@@ -15,7 +15,7 @@ from typing import Final
 from weighbridge.arena import ALIGNMENT_BYTES, Arena, ArenaBuffer
 from weighbridge.graph import Graph, Node
 from weighbridge.memory.lifetimes import Lifetimes
-from weighbridge.memory.packing import Request, pack
+from weighbridge.memory.packing import Overwhelmed, Request, pack
 from weighbridge.memory.records import ArenaPlan, PlacedBuffer
 from weighbridge.memory.requests import IM2COL, requests_of, with_im2col
 from weighbridge.named_tuple import NamedTuple
@@ -48,6 +48,13 @@ class ArenaPeak(NamedTuple):
 
 def arena_peak(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scratch: str) -> ArenaPeak | str:
     """The arena of ``graph`` as it runs, with ``scratch`` added where that is a name, or why there is none."""
+    try:
+        return _arena_peak(graph, spans, operators, scratch)
+    except Overwhelmed:
+        return "so many buffers are alive at once that their plan would take too long"
+
+
+def _arena_peak(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op], scratch: str) -> ArenaPeak | str:
     if graph.arena is None or not graph.arena.is_known:
         arena, starts = requests_of(graph, spans, operators, scratch)
         if arena.reason:
