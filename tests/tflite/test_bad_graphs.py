@@ -13,7 +13,7 @@ from tests.tflite.damage import renamed, sharing
 from weighbridge import weigh
 from weighbridge.cli.main import main
 from weighbridge.errors import BadModel
-from weighbridge.frontends import flatbuffer, tflite_capture
+from weighbridge.frontends import flatbuffer, tflite_expansion
 from weighbridge.frontends.tflite_read import read_model
 
 # Subgraphs
@@ -63,8 +63,8 @@ def tower(levels: int, calls: int) -> bytes:
 
 def test_subgraphs_that_double_at_every_level_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(load(tower(6, 2)).nodes) == 64
-    monkeypatch.setattr(tflite_capture, "MAX_EXPANDED", 5000)
-    with pytest.raises(BadModel, match="its subgraphs expand to more than 5,000 nodes"):
+    monkeypatch.setattr(tflite_expansion, "MAX_EXPANDED", 5000)
+    with pytest.raises(BadModel, match="its subgraphs expand to 5,000 nodes more than they have"):
         load(tower(40, 2))
 
 

@@ -11,7 +11,7 @@ from tests.tflite.build import Op, Subgraph, Tensor, graph, load, model, op, ope
 from tests.tflite.subgraphs import X, Y, layer, macs, number
 from weighbridge import weigh
 from weighbridge.errors import BadModel
-from weighbridge.frontends import tflite_capture
+from weighbridge.frontends import tflite_expansion
 from weighbridge.graph import BRANCH
 
 
@@ -144,7 +144,7 @@ def test_a_subgraph_that_calls_itself_is_refused() -> None:
 
 
 def test_calls_that_double_at_every_level_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tflite_capture, "MAX_EXPANDED", 5_000)
+    monkeypatch.setattr(tflite_expansion, "MAX_EXPANDED", 5_000)
     doubled = [
         graph(
             [X, tensor("h", (2, 8)), Y],
@@ -154,7 +154,7 @@ def test_calls_that_double_at_every_level_are_refused(monkeypatch: pytest.Monkey
         )
         for level in range(40)
     ]
-    with pytest.raises(BadModel, match="expand to more than"):
+    with pytest.raises(BadModel, match="expand to 5,000 nodes more"):
         load(model(*doubled, layer(4)))
 
 

@@ -70,24 +70,24 @@ def opaque_types(capture: Capture, frame: Frame, operator: Operator) -> list[Ten
     A file that lets the number of its inputs change leaves the first size of every tensor open.  Where that is all, and one of
     the operands has it open, too, and is weighed at what is stored, so are the results.
     """
-    types: list[TensorType | DType] = []
+    types, changing = list[TensorType | DType](), _changing_sizes(frame, operator)
     for number in operator.outputs:
         tensor = frame.graph.tensors[number]
         kind, shape = stated_type(tensor), tensor.shape or ()
-        is_batch = bool(shape) and -1 not in (*kind.shape[1:], *shape) and _follows(frame, operator, shape[0])
+        is_batch = bool(shape) and -1 not in (*kind.shape[1:], *shape) and shape[0] in changing
         known = TensorType(shape, kind.dtype) if is_batch and capture.trusts_shapes else _trusted(capture, tensor)
         types.append(known or kind.dtype)
     return types
 
 
-def _follows(frame: Frame, operator: Operator, size: int) -> bool:
-    """Whether an operand has a first size that may change, and has this one."""
-    for number in operator.inputs:
+def _changing_sizes(frame: Frame, operator: Operator) -> frozenset[int]:
+    """The first sizes of the operands that the file lets change there, as they are here."""
+    found = set[int]()
+    for number in dict.fromkeys(operator.inputs):
         if number >= 0 and stated_type(frame.graph.tensors[number]).shape[:1] == (-1,):
             kind = frame.builder.type_of(frame.ids.get(number, ""))
-            if kind is not None and kind.shape[:1] == (size,):
-                return True
-    return False
+            found.update(() if kind is None else kind.shape[:1])
+    return frozenset(found)
 
 
 def is_static(

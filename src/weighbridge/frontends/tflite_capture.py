@@ -6,9 +6,9 @@ several tensors share are one storage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any
 
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DType
@@ -32,6 +32,7 @@ from weighbridge.frontends.tflite_calls import (
     stated_type,
     stated_types,
 )
+from weighbridge.frontends.tflite_expansion import Expansion
 from weighbridge.frontends.tflite_frame import Frame
 from weighbridge.frontends.tflite_functions import applied
 from weighbridge.frontends.tflite_loops import Loops
@@ -40,11 +41,7 @@ from weighbridge.frontends.tflite_table import RULES, custom_rule
 from weighbridge.frontends.tflite_values import Values
 from weighbridge.graph import UNKNOWN, Attribute, Role, Shape, Tensor, TensorType
 
-__all__ = ["MAX_EXPANDED", "Capture"]
-
-MAX_EXPANDED: Final = 200_000
-"""Nodes that subgraphs may grow to where they are called: subgraphs that call subgraphs can double at every level."""
-_USUAL_OPERANDS: Final = 16
+__all__ = ["Capture"]
 
 
 class Capture:
@@ -80,7 +77,7 @@ class Capture:
         self._storages: dict[tuple[int, int, str, Quantisation | None], Tensor] = {}
         self._states: dict[str, Tensor] = {}
         self._holds: dict[tuple[int, int, str], str] = {}
-        self.expanded = 0
+        self.expansion = Expansion(model)
 
     # Tensors
 
@@ -227,10 +224,7 @@ class Capture:
         name = self.node_name(frame, operator)
         self.nodes.setdefault((frame.subgraph, operator.number), name)
         if frame.depth:
-            self.expanded += 1 + (len(operator.inputs) + len(operator.outputs)) // _USUAL_OPERANDS
-            if self.expanded > MAX_EXPANDED:
-                what = f"its subgraphs expand to more than {MAX_EXPANDED:,} nodes"
-                raise BadModel(what, where=name, hint="no known network needs that: check where the file comes from")
+            self.expansion.add(operator, name)
         special = tflite_control.SPECIAL.get(operator.op)
         if special is not None:
             special(self, frame, operator, name)
@@ -298,11 +292,12 @@ class Capture:
 
     def _steps(self, frame: Frame, operator: Operator, call: Foreign, rule: Rule) -> None:
         steps, before = activated(call, rule)
+        types = dict(zip(call.outputs, stated_types(self, frame, operator), strict=True))
         for step in steps:
             if step.operator == UNKNOWN:
                 self._set_aside(frame, operator, call, step, before)
             else:
-                self._add(frame, operator, call, step, before)
+                self._add(frame, operator, call, step, before, types)
         if before:
             frame.builder.merge(before)
         self._leftovers(frame, operator, call)
@@ -312,14 +307,21 @@ class Capture:
         self.check(frame, operator, call.outputs)
         self.values.make(call, frame.builder.tensors)
 
-    def _add(self, frame: Frame, operator: Operator, call: Foreign, step: Step, before: str) -> None:
+    def _add(
+        self,
+        frame: Frame,
+        operator: Operator,
+        call: Foreign,
+        step: Step,
+        before: str,
+        types: Mapping[str, TensorType | DType],
+    ) -> None:
         builder = frame.builder
         is_last = step.outputs is call.outputs or call.outputs[:1] == tuple(step.outputs[:1])
         # The node has the operator's name, the function that it applies to its result one of its own.
         is_main = before in step.outputs if before else is_last
         name = call.name if is_main else self.node_names.fresh(f"{call.name}.{step.operator}")
-        stated = dict(zip(call.outputs, stated_types(self, frame, operator), strict=True))
-        declared = step.declared or [stated.get(one) for one in step.outputs]
+        declared = step.declared or [types.get(one) for one in step.outputs]
         outputs = [one or self.names.fresh(f"{name}:{index}") for index, one in enumerate(step.outputs)]
         operands = [*step.operands, *((one.operand, self._held(frame, operator, one)) for one in step.held)]
         operands += [
@@ -366,19 +368,22 @@ class Capture:
         )
 
     def _leftovers(self, frame: Frame, operator: Operator, call: Foreign) -> None:
-        """A result that the rule does not have stays as what nobody counts."""
-        for index, tensor in enumerate(call.outputs):
-            if tensor not in frame.builder.tensors:
-                frame.builder.opaque(
-                    UNKNOWN,
-                    every_operand(call),
-                    [opaque_types(self, frame, operator)[index]],
-                    name=self.node_names.fresh(f"{call.name}.{index}"),
-                    outputs=[tensor],
-                    scope=scope_of(frame, call.name),
-                    origin=origin_of(operator),
-                    reason=f"there is no rule for result {index} of {origin_of(operator)}",
-                )
+        """Results that the rule does not have stay as what nobody counts."""
+        left = [index for index, tensor in enumerate(call.outputs) if tensor not in frame.builder.tensors]
+        if not left:
+            return
+        types = opaque_types(self, frame, operator)
+        which = f"result {left[0]}" if len(left) == 1 else f"results {left[0]} to {left[-1]}"
+        frame.builder.opaque(
+            UNKNOWN,
+            every_operand(call),
+            [types[index] for index in left],
+            name=self.node_names.fresh(f"{call.name}.{left[0]}"),
+            outputs=[call.outputs[index] for index in left],
+            scope=scope_of(frame, call.name),
+            origin=origin_of(operator),
+            reason=f"there is no rule for {which} of {origin_of(operator)}",
+        )
 
     def check(self, frame: Frame, operator: Operator, made: Sequence[str]) -> None:
         """Compare our shapes with those that the file states."""

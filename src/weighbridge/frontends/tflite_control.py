@@ -88,6 +88,7 @@ def _entered(
     has more than that of the call.
     """
     graph = capture.model.subgraphs[number]
+    capture.expansion.add(graph, name)
     _expect(inputs, graph.inputs, f"subgraph {number} takes", name)
     scope = ".".join(part for part in (scope_of(frame, name), segment) if part)
     inner = frame.inner(builder, number, graph, path, scope)
@@ -161,8 +162,9 @@ def _branch(
         results.append(_inside(capture, frame, number, builder, "", given, name))
         _expect(results[-1], operator.outputs, "it has", name)
     operands = [("condition", inputs[0]), *(("captures", one) for one in captured)]
+    outside = frozenset(given)
     same = {
-        place: one[0] for place, one in enumerate(zip(*results, strict=True)) if len({*one}) == 1 and one[0] in given
+        place: one[0] for place, one in enumerate(zip(*results, strict=True)) if len({*one}) == 1 and one[0] in outside
     }
     places = [place for place, one in enumerate(results[0]) if place not in same and one not in capture.handles]
     bodies = [
@@ -171,7 +173,8 @@ def _branch(
     ]
     handles = {place: one for place, one in enumerate(results[0]) if one in capture.handles}
     outputs = _bind_results(capture, frame, operator, name, {**same, **handles})
-    types = [_common_type(capture, frame, operator, name, bodies, index, place) for index, place in enumerate(places)]
+    stated = capture.stated(frame, operator)
+    types = [_common_type(capture, name, bodies, index, place, stated[place]) for index, place in enumerate(places)]
     _add(capture, frame, operator, name, BRANCH, operands, types, outputs, bodies, "")
 
 
@@ -189,13 +192,12 @@ def _bind_results(
 
 
 def _common_type(
-    capture: Capture, frame: Frame, operator: Operator, name: str, bodies: Sequence[Body], index: int, place: int
+    capture: Capture, name: str, bodies: Sequence[Body], index: int, place: int, stated: TensorType
 ) -> TensorType | DType:
     """The type of a result of all branches; where their shapes differ that which the file states."""
     results = [body.graph.tensors[body.graph.outputs[index]] for body in bodies]
     if len({one.shape for one in results}) == 1:
         return results[0].type or results[0].dtype
-    stated = capture.stated(frame, operator)[place]
     capture.notes.append(f"{name}: the shape of its result {place} depends on the branch that is taken")
     return stated if capture.trusts_shapes and -1 not in stated.shape else stated.dtype
 
@@ -210,14 +212,14 @@ def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None
     if "" in inputs:
         raise BadModel("a loop carries a tensor that is absent", where=name, hint=DAMAGED)
     same = capture.loops.unchanged(number)
-    carried = [place for place, one in enumerate(inputs) if place not in same and one not in capture.handles]
+    there = {place: one for place, one in enumerate(inputs) if place in same or one in capture.handles}
+    carried = [place for place in range(len(inputs)) if place not in there]
     first = _entered(capture, frame, condition, frame.builder, f"{name}/cond/", inputs, name)
     builder, inner = Builder("body"), list(inputs)
     for place in carried:
         tensor = frame.builder.tensors[inputs[place]]
         inner[place] = builder.input(capture.names.fresh(f"{name}/{place}"), tensor.shape, tensor.dtype)
-    rest = dict.fromkeys(one for place, one in enumerate(inputs) if place not in carried)
-    captured = [one for one in rest if capture.expose(frame, builder, one)]
+    captured = [one for one in dict.fromkeys(there.values()) if capture.expose(frame, builder, one)]
     repeated = _entered(capture, frame, number, builder, "", inner, name)
     results = _results(capture, repeated, name)
     _expect(results, inputs, "its body returns", name)
@@ -229,7 +231,6 @@ def _loop(capture: Capture, frame: Frame, operator: Operator, name: str) -> None
     operands = [("condition", _results(capture, first, name)[0]), *(("carried", inputs[place]) for place in carried)]
     operands += [("captures", one) for one in captured]
     formals = [builder.tensors[inner[place]] for place in carried]
-    there = {place: one for place, one in enumerate(inputs) if place not in carried}
     outputs = _bind_results(capture, frame, operator, name, there)
     body = Body("body", builder.graph((*goes_on, *(results[place] for place in carried))), trips)
     types = [one.type or one.dtype for one in formals]
@@ -253,12 +254,23 @@ def _trips(capture: Capture, condition: int, body: int, inputs: Sequence[str], f
 def _forget_growth(builder: Builder, carried: Mapping[str, str]) -> bool:
     """Leave shapes open that change from pass to pass, and tell whether one does.
 
-    ``carried`` are results of a body by the inputs that they become.
+    ``carried`` are results of a body by the inputs that they become.  A shape that changes changes what is computed from it, and
+    what that becomes in the next pass.
     """
-    lost: set[str] = set()
-    while changed := {one for one, result in carried.items() if one not in lost and _differs(builder, one, result)}:
-        lost |= changed
-        _forget(builder.tensors, builder.nodes, set(changed))
+    ways = [(node.inputs, node.outputs) for node in builder.nodes]
+    ways += [((result,), (one,)) for one, result in carried.items() if builder.tensors[one].shape is not None]
+    readers: dict[str, list[int]] = {}
+    for place, (sources, _) in enumerate(ways):
+        for one in sources:
+            readers.setdefault(one, []).append(place)
+    waiting = [one for one, result in carried.items() if _differs(builder, one, result)]
+    lost = set(waiting)
+    while waiting:
+        for place in readers.pop(waiting.pop(), ()):
+            waiting += [one for one in ways[place][1] if one not in lost]
+            lost.update(ways[place][1])
+            ways[place] = ((), ())
+    _forget(builder.tensors, builder.nodes, lost)
     return bool(lost)
 
 

@@ -74,7 +74,7 @@ class Loops:
     def __init__(self, model: TfliteModel) -> None:
         self.model = model
         self._unchanged: dict[int, frozenset[int]] = {}
-        self._makers: dict[int, Mapping[int, Operator]] = {}
+        self._makers: dict[int, Mapping[int, tuple[Operator, int]]] = {}
 
     def unchanged(self, body: int, depth: int = 0) -> frozenset[int]:
         """The places of what a loop's body returns as it took it, through loops inside it as well."""
@@ -100,10 +100,10 @@ class Loops:
         """The tensor that ``tensor`` of a subgraph is, behind the loops that it goes through unchanged."""
         makers = self._makers_of(number)
         for _ in range(_MAX_STEPS):
-            maker = makers.get(tensor)
+            maker, place = makers.get(tensor, (None, 0))
             if maker is None or maker.op not in LOOPS or depth >= MAX_DEPTH:
                 break
-            body, place = maker.options.get("body_subgraph_index", -1), maker.outputs.index(tensor)
+            body = maker.options.get("body_subgraph_index", -1)
             if not 0 <= body < len(self.model.subgraphs) or place >= len(maker.inputs):
                 break
             if place not in self.unchanged(body, depth + 1) or maker.inputs[place] < 0:
@@ -111,11 +111,14 @@ class Loops:
             tensor = maker.inputs[place]
         return tensor
 
-    def _makers_of(self, number: int) -> Mapping[int, Operator]:
+    def _makers_of(self, number: int) -> Mapping[int, tuple[Operator, int]]:
+        """By tensor the operator that makes it, and which of its results it is."""
         known = self._makers.get(number)
         if known is None:
             graph = self.model.subgraphs[number]
-            known = self._makers[number] = {tensor: one for one in graph.operators for tensor in one.outputs}
+            known = self._makers[number] = {
+                tensor: (one, place) for one in graph.operators for place, tensor in enumerate(one.outputs)
+            }
         return known
 
     def _lasts(self, condition: int, counted: _Counted) -> float | None:
@@ -126,7 +129,7 @@ class Loops:
             if not wanted:
                 return found
             tensor = wanted.pop()
-            maker = self._makers_of(condition).get(tensor)
+            maker, _ = self._makers_of(condition).get(tensor, (None, 0))
             if maker is not None and maker.op in _ALL:
                 wanted += maker.inputs
                 continue
@@ -203,7 +206,7 @@ class Loops:
         value = _number(counted.known(number, tensor) or values_of(self.model, graph.tensors[tensor]))
         if value is not None:
             return _Term(None, value)
-        maker = self._makers_of(number).get(tensor)
+        maker, _ = self._makers_of(number).get(tensor, (None, 0))
         if maker is None or maker.options.get("fused_activation_function"):
             return None
         terms = [self._term(number, one, counted, seen) for one in maker.inputs[:2]]

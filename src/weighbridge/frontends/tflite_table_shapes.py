@@ -56,12 +56,11 @@ def _axis(call: Foreign) -> Mapping[str, Attribute]:
 
 
 def _pack(call: Foreign) -> Sequence[Step]:
-    """Every tensor under a new axis, then joined along it."""
-    axis, steps, raised = call.get("axis", 0), [], []
-    for place, tensor in enumerate(call.inputs):
-        raised.append(call.inner(f"raised.{place}"))
-        steps.append(Step("unsqueeze", [("x", tensor)], {"axes": (axis,)}, (raised[-1],)))
-    return [*steps, Step("concat", [("xs", tensor) for tensor in raised], {"axis": axis}, call.outputs)]
+    """Every tensor under a new axis, once however often it is listed, then joined along it."""
+    axis = call.get("axis", 0)
+    raised = {tensor: call.inner(f"raised.{place}") for place, tensor in enumerate(dict.fromkeys(call.inputs))}
+    steps = [Step("unsqueeze", [("x", tensor)], {"axes": (axis,)}, (made,)) for tensor, made in raised.items()]
+    return [*steps, Step("concat", [("xs", raised[tensor]) for tensor in call.inputs], {"axis": axis}, call.outputs)]
 
 
 def _unpack(call: Foreign) -> Sequence[Step]:
