@@ -88,7 +88,7 @@ def _built(folder: Path, name: str) -> Path:
     return path
 
 
-def _show(title: str, runs: Mapping[str, Run]) -> None:
+def show(title: str, runs: Mapping[str, Run]) -> None:
     print(f"\n{title}")
     for name, run in runs.items():
         print(f"  {name:<34}{run.seconds:8.3f} s {run.cpu_seconds:8.3f} s of CPU {run.megabytes:8.1f} MB")
@@ -103,7 +103,7 @@ def against_onnx(weigh: Sequence[str], folder: Path, repeats: int) -> list[Check
             "onnx load + infer_shapes": [sys.executable, "-c", _INFER, str(path)],
         }
         runs = side_by_side(commands, repeats)
-        _show(f"{name}, {path.stat().st_size / 1e6:.0f} MB", runs)
+        show(f"{name}, {path.stat().st_size / 1e6:.0f} MB", runs)
         ours, theirs = runs.values()
         checks.append(Check(f"{name}: share of onnx's time", ours.seconds / theirs.seconds, MAX_RATIO_TO_ONNX))
         checks.append(Check(f"{name}: MB of memory", ours.megabytes, MAX_MB))
@@ -115,7 +115,7 @@ def growth(weigh: Sequence[str], folder: Path, repeats: int) -> list[Check]:
     for nodes in _NODES:
         commands[f"{nodes:,} nodes"] = [*weigh, str(_built(folder, f"chain_{nodes}"))]
     runs = side_by_side(commands, repeats)
-    _show("generated graphs", runs)
+    show("generated graphs", runs)
     seconds = [run.seconds for run in runs.values()]
     checks = [Check("20,000 nodes: seconds", seconds[_NODES.index(20_000)], MAX_SECONDS_20000)]
     for nodes, shorter, longer in zip(_NODES[1:], seconds, seconds[1:], strict=False):
@@ -131,7 +131,7 @@ def start(weigh: Sequence[str], repeats: int) -> list[Check]:
         "python -c pass": [sys.executable, "-c", "pass"],
     }
     runs = side_by_side(commands, 3 * repeats)
-    _show("start-up", runs)
+    show("start-up", runs)
     ratio = runs["weighbridge weigh alexnet"].seconds / runs["import typer, rich.table"].seconds
     return [Check("alexnet: times as long as import typer, rich.table", ratio, MAX_RATIO_TO_IMPORTS)]
 

@@ -149,6 +149,22 @@ def test_only_an_open_size_in_the_shape_itself_is_a_question() -> None:
         load(model(linear((1, -1, 8)), signatures={"serve": (0, {"x": "serving_default_x:0"})}))
 
 
+def test_where_a_file_leaves_a_size_open_its_arena_is_that_of_the_size_given() -> None:
+    """Slices and reshapes have kernels that compute with the sizes that the file states."""
+    ends = [tensor(name, (2,), "INT32", data=values) for name, values in (("b", [0, 0]), ("e", [9, 4]), ("s", [1, 2]))]
+    tensors = [tensor("x", (-1, 8)), *ends, tensor("y", (-1, 2))]
+    options = {"begin_mask": 1, "end_mask": 1}
+    made = model(graph(tensors, [op("STRIDED_SLICE", "x b e s", "y", options)], "x", "y"))
+    found = load(made, batch=6)
+    assert shapes(found) == [(6, 2)]
+    assert found.arena is not None
+    assert {one.bytes for one in found.arena.buffers} == {6 * 8 * 4, 6 * 2 * 4}
+    left = tensor("left", (-1, -1))
+    kept = load(model(graph([*tensors, left], [op("STRIDED_SLICE", "x b e s", "y", options)], "x", "y")), batch=6)
+    assert kept.arena is not None
+    assert not kept.arena.buffers
+
+
 def test_a_size_that_the_file_fixes_is_replaced() -> None:
     assert shapes(load(model(linear((2, 8))), batch=9)) == [(9, 4)]
     assert shapes(load(model(linear((2, 3, 8))), inputs={"serving_default_x:0": (5, 6, 8)})) == [(5, 6, 4)]

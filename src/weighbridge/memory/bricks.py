@@ -76,17 +76,17 @@ def brick_profiles(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) 
 
 def _refusal(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> str:
     """Why the policy does not apply; "" if it does, or if the axes of channels will tell."""
-    layers = [node for node in spans.nodes if _kind(node, operators) in (Kind.CONTRACTION, Kind.POOLING)]
+    layers = {node.name: node for node in spans.nodes if _kind(node, operators) in (Kind.CONTRACTION, Kind.POOLING)}
     if not layers:
         return "there is no layer that Vela would take"
-    for node in layers:
+    for node in layers.values():
         kinds = {graph.tensors[tensor].dtype.kind for tensor in (*node.inputs[:1], *node.outputs[:1])}
         if "float" in kinds:
             return "Vela takes integers, not floating point"
     for node in spans.nodes:
         if node.bodies:
             return "Vela leaves control flow to the processor"
-        if node.operator not in operators or (node in layers and not _is_modelled(node, spans, operators)):
+        if node.operator not in operators or (node.name in layers and not _is_modelled(node, spans, operators)):
             return f"what Vela makes of {node.origin or node.operator} is not modelled"
     return ""
 
