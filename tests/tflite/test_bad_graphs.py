@@ -118,14 +118,20 @@ def test_names_may_be_missing_equal_long_or_hostile(tmp_path: Path, capsys: pyte
 
 
 def chain(count: int) -> bytes:
-    tensors = [tensor(f"t{number}", (1, 2)) for number in range(count + 1)]
-    made = [op("RELU", f"t{number}", f"t{number + 1}") for number in range(count)]
+    """Layers of 8-bit numbers, each added to what it reads."""
+    tensors, made = [tensor("t0", (1, 4, 4, 4), "INT8", scales=1)], []
+    for number in range(count):
+        before, after, w, y = f"t{number}", f"t{number + 1}", f"w{number}", f"y{number}"
+        tensors.append(tensor(w, (4, 1, 1, 4), "INT8", data=bytes([number % 251] * 16), scales=1))
+        tensors += [tensor(name, (1, 4, 4, 4), "INT8", scales=1) for name in (y, after)]
+        made.append(op("CONV_2D", f"{before} {w} -", y, {"stride_w": 1, "stride_h": 1, "fused_activation_function": 1}))
+        made.append(op("ADD", f"{y} {before}", after, {}))
     return model(graph(tensors, made, "t0", f"t{count}"))
 
 
 def test_twice_the_operators_take_twice_the_work(tmp_path: Path) -> None:
     counts = []
-    for count in (400, 800):
+    for count in (500, 1000):
         path = tmp_path / f"{count}.tflite"
         path.write_bytes(chain(count))
         counts.append(steps(lambda path=path: weigh(path)))
