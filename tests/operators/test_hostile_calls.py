@@ -49,6 +49,12 @@ RIGHT = {
     "unpack_sequences": ({"steps": 7, "batch": 3}, {"x": (12, 20), "batch_sizes": (7,)}),
     "embedding_renorm": ({}, {"w": (100, 8), "indices": (12,)}),
     "embedding_bag": ({"mode": "mean"}, {"w": (100, 8), "indices": (12,), "offsets": (4,), "sample_weights": (12,)}),
+    "sparse_embedding_bag": (
+        {"shape": (4, 3)},
+        {"w": (100, 8), "ids": (12,), "places": (12, 2), "sample_weights": (12,)},
+    ),
+    "keyed_embedding": ({}, {"w": (100, 8), "indices": (5,), "keys": (100,)}),
+    "lstm_cell": ({}, {"gates": (3, 80), "c": (3, 20)}),
     "max_pool": ({"kernel": 3, "stride": 2}, {"x": (1, 4, 8, 8)}),
     "average_pool": ({"kernel": 3, "stride": 2}, {"x": (1, 4, 8, 8)}),
     "lp_pool": ({"kernel": 3, "stride": 2}, {"x": (1, 4, 8, 8)}),
