@@ -105,7 +105,7 @@ A model of any size takes milliseconds and some megabytes. Small tensors are loo
 paddings, sizes. The content decides, not the ending: `.bin` files are read, too. What is damaged is one clear error with exit
 code 2: an offset that leads nowhere, operators out of order or in a circle, a tensor that does not exist, a negative shape,
 one that 64 bits cannot count, subgraphs that call themselves. No part of a file is read over and over, and no file is read
-beyond what the largest networks have of structure (128 MiB, 1,048,576 parts, and 200,000 nodes where subgraphs are called).
+beyond what the largest networks have of structure (128 MiB, 1,048,576 parts, and 20,000 nodes that repeated calls of subgraphs add).
 
 Values may stand behind the flatbuffer (files above 2 GB), or in files of their own (external buffers), which are not looked
 for: their size is in the model. Tensors that share a buffer, an element type and their scales are one storage.
