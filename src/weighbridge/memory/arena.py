@@ -7,13 +7,14 @@ policies know are packed in the same way, one scope a running node.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from weighbridge.arena import ALIGNMENT_BYTES, Arena, ArenaBuffer
 from weighbridge.graph import Graph, Node
+from weighbridge.memory.coverage import Piece, most_covered
 from weighbridge.memory.lifetimes import Lifetimes
 from weighbridge.memory.packing import Overwhelmed, Request, pack
 from weighbridge.memory.records import ArenaPlan, PlacedBuffer
@@ -115,37 +116,29 @@ def _is_alive(one: PlacedBuffer, scope: int) -> bool:
 
 def _peak_scope(buffers: Sequence[PlacedBuffer], top: int, scopes: Sequence[str]) -> int | None:
     """Of the scopes at which a buffer is alive that ends at ``top``, those of operators first, the fullest."""
-    change = [0] * (len(scopes) + 1)
-    highest: list[int] = []
+    change, highest = [0] * (len(scopes) + 1), [0] * (len(scopes) + 1)
     for one in buffers:
         if one.first is not None and one.last is not None:
             change[one.first] += one.aligned_bytes
             change[one.last + 1] -= one.aligned_bytes
             if one.offset + one.aligned_bytes == top:
-                highest += range(one.first, one.last + 1)
+                highest[one.first] += 1
+                highest[one.last + 1] -= 1
     alive = list(accumulate(change))
-    return max(highest, key=lambda scope: (scopes[scope] != "", alive[scope], -scope), default=None)
+    at_top = [scope for scope, count in enumerate(accumulate(highest)) if count]
+    return max(at_top, key=lambda scope: (scopes[scope] != "", alive[scope], -scope), default=None)
 
 
 def _lower_bound(requests: Sequence[Request], offsets: Sequence[int]) -> int:
     """The most that is alive at one moment; of what has an offset of its own, what lies in one place counts once."""
     if any(one.offset is not None for one in requests):
-        return max(map(_covered, _alive_at_once(requests, offsets)), default=0)
+        placed = zip(requests, offsets, strict=True)
+        return most_covered([Piece(offset, offset + one.size, one.first, one.last) for one, offset in placed])
     change: dict[int, int] = {}
     for size, first, last, _ in requests:
         change[first] = change.get(first, 0) + size
         change[last + 1] = change.get(last + 1, 0) - size
     return max(accumulate(change[moment] for moment in sorted(change)), default=0)
-
-
-def _alive_at_once(requests: Sequence[Request], offsets: Sequence[int]) -> Iterator[list[tuple[int, int]]]:
-    """Offsets and sizes of what is alive, at every moment at which something begins."""
-    coming = sorted(zip(requests, offsets, strict=True), key=lambda one: one[0].first)
-    alive: list[tuple[Request, int]] = []
-    for moment, new in groupby(coming, key=lambda one: one[0].first):
-        alive = [one for one in alive if one[0].last >= moment]
-        alive += new
-        yield [(offset, one.size) for one, offset in alive]
 
 
 def _covered(pieces: Iterable[tuple[int, int]]) -> int:
