@@ -122,11 +122,11 @@ def _short(fit: Fit) -> str:
 
 def slowest_layers(on: OnDevice, all_rows: bool = False) -> Grid | None:
     """The layers that take longest, or all that take time, in that order."""
-    times = [time for time in on.nodes or () if time.time_s or time.time_s is None]
+    times = [(place, time) for place, time in enumerate(on.nodes or ()) if time.time_s or time.time_s is None]
     total = on.latency.layerwise_s
-    if sum(bool(time.time_s) for time in times) < 2:
+    if sum(bool(time.time_s) for _, time in times) < 2:
         return None
-    ranked = sorted(times, key=lambda time: -(time.time_s or 0))
+    ranked = sorted(times, key=lambda entry: -(entry[1].time_s or 0))
     shown = ranked if all_rows else ranked[:_SLOWEST]
     columns = (
         Column("layer"),
@@ -137,17 +137,17 @@ def slowest_layers(on: OnDevice, all_rows: bool = False) -> Grid | None:
         Column("memory", True, rank=3),
         Column("ops/byte", True, rank=1),
     )
-    untimed = sum(time.time_s is None for time in times)
+    untimed = sum(time.time_s is None for _, time in times)
     title = (
         f"the {len(shown)} layers of {len(times):,} that take longest"
         if len(shown) < len(times)
         else "every layer that takes time"
     )
     title += f"; of {untimed:,} the time is not known" if untimed else ""
-    return Grid(title, columns, tuple(_layer_row(time, total) for time in shown))
+    return Grid(title, columns, tuple(_layer_row(place, time, total) for place, time in shown))
 
 
-def _layer_row(time: NodeTime, total: float | None) -> GridRow:
+def _layer_row(place: int, time: NodeTime, total: float | None) -> GridRow:
     share = percent((time.time_s or 0) / total) if total else _UNKNOWN
     intensity = _UNKNOWN if time.intensity_ops_per_byte is None else significant(time.intensity_ops_per_byte)
     return GridRow(
@@ -159,7 +159,8 @@ def _layer_row(time: NodeTime, total: float | None) -> GridRow:
             _time(time.compute_s, time.exact),
             _time(time.memory_s, time.exact),
             intensity,
-        )
+        ),
+        place=place,
     )
 
 

@@ -28,10 +28,14 @@ class Column(NamedTuple):
 
 
 class GridRow(NamedTuple):
-    """A cell for each column; ``verdict`` ("fits", "does not fit", "unknown") says how the row is to be looked at."""
+    """A cell for each column; ``verdict`` ("fits", "does not fit", "unknown") says how the row is to be looked at.
+
+    ``place`` is that of the node which the row is of, None where it is of none.
+    """
 
     cells: tuple[str, ...]
     verdict: str = ""
+    place: int | None = None
 
 
 class Grid(NamedTuple):

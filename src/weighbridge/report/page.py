@@ -80,7 +80,10 @@ class Peaks(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the module tree.  ``kind`` is ``module``, ``node`` or ``rest``; ``alive`` are bytes alive while it runs."""
+    """A line of the module tree.  ``kind`` is ``module``, ``node`` or ``rest``; ``alive`` are bytes alive while it runs.
+
+    ``place`` is that of a node in the report, None for what is none.
+    """
 
     depth: int
     kind: str
@@ -91,6 +94,7 @@ class Row(NamedTuple):
     macs: Quantity
     alive: Quantity
     is_peak: bool
+    place: int | None = None
 
 
 class Profile(NamedTuple):

@@ -58,13 +58,14 @@ class Sums:
 
 
 class Entry:
-    """A module, or a node if ``facts`` is there; ``children`` by name in order of first appearance."""
+    """A module, or a node if ``facts`` is there, with its ``place`` among them; ``children`` by name in order of first appearance."""
 
-    __slots__ = ("children", "facts", "label", "leaves", "sums")
+    __slots__ = ("children", "facts", "label", "leaves", "place", "sums")
 
-    def __init__(self, label: str, facts: NodeFacts | None = None) -> None:
+    def __init__(self, label: str, facts: NodeFacts | None = None, place: int | None = None) -> None:
         self.label = label
         self.facts = facts
+        self.place = place
         self.sums = Sums()
         self.children: dict[str, Entry] = {}
         self.leaves = 0
@@ -117,7 +118,7 @@ def _tree(nodes: Sequence[NodeFacts], alive: Sequence[int | None], peak: int | N
         chain = chains.get(facts.scope)
         if chain is None:
             chain = chains[facts.scope] = _chain(root, facts.scope)
-        leaf = Entry(_label(facts), facts)
+        leaf = Entry(_label(facts), facts, index)
         for entry in (*chain, leaf):
             entry.sums.add(facts, alive[index] if index < len(alive) else None, index == peak)
         chain[-1].children[f"{_LEAF}{facts.name}"] = leaf

@@ -161,6 +161,7 @@ def _row(visible: Visible, report: Report, policy: str) -> Row:
         macs=_counted(entry.sums.macs, report.facts.macs, entry.sums.macs_exact),
         alive=_alive(entry.sums, report.memory.peak_bytes.get(policy)),
         is_peak=entry.sums.has_peak,
+        place=entry.place,
     )
 
 

@@ -1,0 +1,81 @@
+"""Charts by name, drawn of one report or of several under each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import altair
+
+from weighbridge.errors import printable
+from weighbridge.report.charts.kinds import KINDS
+from weighbridge.report.charts.panel import PICKED, Chart, Datum, Kind, NoPanel, Panel, Subject
+from weighbridge.report.record import OnDevice, Report, told_apart
+
+__all__ = ["chart", "charts"]
+
+
+def charts(reports: Mapping[str, Report], policy: str) -> tuple[Chart, ...]:
+    """Every chart there is of ``reports`` by their titles; those of a device once for each device that a report names."""
+    devices = tuple(dict.fromkeys(name for report in reports.values() for name in _by_device(report)))
+    return tuple(
+        chart(name, reports, policy, device)
+        for name, kind in KINDS.items()
+        for device in (devices or (None,) if kind.of_device else (None,))
+    )
+
+
+def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | None = None) -> Chart:
+    """The chart ``name`` of ``reports`` by their titles, of their entries for ``device`` if it is one of devices."""
+    kind = KINDS[name]
+    subjects = [
+        Subject(place, printable(title), report, _by_device(report).get(device or ""), policy)
+        for place, (title, report) in enumerate(reports.items())
+    ]
+    found = [(subject, _panel(kind, subject)) for subject in subjects]
+    panels = {subject.title: panel for subject, panel in found if isinstance(panel, Panel)}
+    missing = [(subject.title, panel.reason) for subject, panel in found if isinstance(panel, NoPanel)]
+    is_comparison = len(reports) > 1
+    return Chart(
+        name=name,
+        title=kind.title,
+        meaning=kind.meaning,
+        device=device,
+        spec=_spec(kind, panels, is_comparison) if panels else None,
+        datasets=_together(panels.values()),
+        description="; ".join(_of(title, panel.description, is_comparison) for title, panel in panels.items()),
+        notes=tuple(_of(title, note, is_comparison) for title, panel in panels.items() for note in panel.notes),
+        reasons=tuple(_of(title, reason, is_comparison) for title, reason in missing),
+    )
+
+
+def _of(title: str, sentence: str, is_comparison: bool) -> str:
+    return f"{title}: {sentence}" if is_comparison else sentence
+
+
+def _by_device(report: Report) -> Mapping[str, OnDevice]:
+    return dict(zip(told_apart(printable(on.device) for on in report.on), report.on, strict=True))
+
+
+def _panel(kind: Kind, subject: Subject) -> Panel | NoPanel:
+    if kind.of_device and subject.on is None:
+        return NoPanel("no device was asked for; weigh it with --on DEVICE")
+    return kind.panel(subject)
+
+
+def _spec(kind: Kind, panels: Mapping[str, Panel], is_comparison: bool) -> Mapping[str, Any]:
+    """The panels under each other, with the scales in common that make them comparable."""
+    titled = [
+        panel.drawing.properties(title=title) if is_comparison else panel.drawing for title, panel in panels.items()
+    ]
+    whole: Any = titled[0]
+    if len(titled) > 1:
+        scales: dict[str, Any] = dict.fromkeys(kind.shared, "shared")
+        whole = altair.vconcat(*titled).resolve_scale(**scales)
+    spec: dict[str, Any] = whole.add_params(altair.param(name=PICKED, value=[])).to_dict()
+    spec.pop("config", None)
+    return spec
+
+
+def _together(panels: Iterable[Panel]) -> Mapping[str, tuple[Datum, ...]]:
+    return {name: rows for panel in panels for name, rows in panel.datasets.items()}
