@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.random_graphs import PLAIN, QUANTISED, graphs
+from weighbridge import weigh
 from weighbridge.builder import Builder
 from weighbridge.counts import Uncounted, count
 from weighbridge.dtypes import DTYPES
@@ -113,8 +114,17 @@ def test_one_layer_in_every_field() -> None:
         "loops": node.loops,
         "uses_per_weight": 4,
         "exact": True,
+        "weight_bytes": 60,
     }
     assert [(one.m, one.n, one.k, one.groups) for one in node.loops] == [(3, 4, 5, 1)]
+
+
+@pytest.mark.parametrize("bits", [None, ["first=8", "last=8", "rest=4"]])
+def test_bytes_of_weights_of_all_nodes_are_those_of_the_network(bits: list[str] | None) -> None:
+    facts = weigh("alexnet", weight_bits=bits).facts
+    assert sum(node.weight_bytes for node in facts.nodes) == facts.weight_bytes
+    widths = [4] * 8 if bits is None else [1, *[0.5] * 6, 1]
+    assert [node.weight_bytes / node.weights for node in facts.nodes if node.weights] == widths
 
 
 def test_uses_per_weight_through_static_nodes() -> None:

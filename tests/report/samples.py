@@ -47,6 +47,7 @@ def node(
         loops=(Loops(1, 2, 3, label="c"),),
         uses_per_weight=None if not weights or macs is None else macs // weights,
         exact=macs is not None,
+        weight_bytes=4 * weights,
     )
 
 

@@ -181,6 +181,14 @@ def test_keys_of_a_later_version_do_no_harm() -> None:
     assert Report.from_dict(data) == weighed
 
 
+def test_a_report_that_was_saved_before_a_node_had_bytes_of_weights_does_not_know_them() -> None:
+    weighed = weighbridge.weigh("lenet5")
+    data = weighed.to_dict()
+    for item in data["nodes"]:  # type: ignore[attr-defined]
+        del item["weight_bytes"]
+    assert [item.weight_bytes for item in Report.from_dict(data).nodes] == [None] * len(weighed.nodes)
+
+
 def without(data: dict[str, Any], path: str) -> dict[str, Any]:
     changed = json.loads(json.dumps(data))
     *parents, last = path.split(".")

@@ -55,7 +55,8 @@ class ConventionFacts(NamedTuple):
 class NodeFacts(NamedTuple):
     """One node of the deployed graph that runs once an inference.  None is unknown, never zero.
 
-    ``parameters`` and ``weights`` are elements that its operands hold (a tensor that two nodes share is in both);
+    ``parameters`` and ``weights`` are elements that its operands hold (a tensor that two nodes share is in both), and
+    ``weight_bytes`` those of ``weights`` (a report saved by a version that had no such key does not know them);
     ``macs``, ``flops`` (2 x macs) and ``work`` include the functions in ``fused``; ``work.macs`` equals ``macs``.  ``output`` is
     the shape of the first output, ``output_bytes`` the bytes of all outputs (0 for a view, which owns none).
     ``read_bytes`` and ``write_bytes`` are compulsory traffic, weights included.  ``loops`` are its contractions as
@@ -82,6 +83,7 @@ class NodeFacts(NamedTuple):
     loops: tuple[Loops, ...]
     uses_per_weight: int | float | None
     exact: bool
+    weight_bytes: int | None = None
 
 
 class NetworkFacts(NamedTuple):

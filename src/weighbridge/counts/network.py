@@ -33,7 +33,8 @@ def count(
     uses = parameter_uses(deployed, operators, static=static)
     stored = _Stored.of(held, uses if held is deployed else uses_in_both(held, uses, operators))
     shipped = list(_stored_tensors(deployed))
-    learned = {tensor.id: tensor.elements for tensor in shipped if tensor.role is Role.PARAMETER}
+    learned = {tensor.id: tensor for tensor in shipped if tensor.role is Role.PARAMETER}
+    elements = [tensor.elements for tensor in learned.values()]
     nodes, costs = _nodes(deployed, learned, uses, operators, static)
     inputs = [deployed.tensors[tensor] for tensor in deployed.inputs if tensor not in static]
     values = Values(known_total(t.elements for t in inputs), known_total(t.bytes for t in inputs))
@@ -53,7 +54,7 @@ def count(
         weights=stored.elements["weight"],
         biases=stored.elements["bias"],
         other_parameters=stored.elements["other"],
-        deployed_parameters=sum(elements or 0 for elements in learned.values()),
+        deployed_parameters=sum(number or 0 for number in elements),
         parameter_bytes=stored.parameter_bytes,
         weight_bytes=stored.weight_bytes,
         constant_bytes=stored.constant_bytes,
@@ -63,7 +64,7 @@ def count(
         ops=2 * macs,
         work=work,
         activations=Activations(values.elements, values.bytes, dict(peak_elements or {})),
-        exact=all(cost.macs_exact for cost in costs) and not stored.notes and None not in learned.values(),
+        exact=all(cost.macs_exact for cost in costs) and not stored.notes and None not in elements,
         work_exact=all(cost.work_exact for cost in costs),
         uncounted=tuple(uncounted),
         nodes=tuple(nodes),
@@ -123,7 +124,7 @@ class _Stored(NamedTuple):
 
 def _nodes(
     graph: Graph,
-    learned: Mapping[str, int | None],
+    learned: Mapping[str, Tensor],
     uses: Mapping[str, str],
     operators: Mapping[str, Op],
     static: frozenset[str],
@@ -142,16 +143,26 @@ def _nodes(
                     held |= sources[tensor]
             for body in node.bodies:
                 held.update(tensor.id for tensor in _stored_tensors(body.graph) if tensor.role is Role.PARAMETER)
-            parameters = known_total([learned[source] for source in held])
-            weights = known_total([learned[source] for source in held if uses[source] == "weight"])
-            facts.append(_node_facts(node, graph, operators, cost, parameters, weights))
+            weights = [learned[source] for source in held if uses[source] == "weight"]
+            sizes = _Held(
+                known_total([learned[source].elements for source in held]),
+                known_total([tensor.elements for tensor in weights]),
+                known_total([tensor.bytes for tensor in weights]),
+            )
+            facts.append(_node_facts(node, graph, operators, cost, sizes))
             costs.append(cost)
     return facts, costs
 
 
-def _node_facts(
-    node: Node, graph: Graph, operators: Mapping[str, Op], cost: Cost, parameters: int | None, weights: int | None
-) -> NodeFacts:
+class _Held(NamedTuple):
+    """What the operands of a node hold: elements of parameters, those of weights among them, and bytes of weights."""
+
+    parameters: int | None
+    weights: int | None
+    weight_bytes: int | None
+
+
+def _node_facts(node: Node, graph: Graph, operators: Mapping[str, Op], cost: Cost, held: _Held) -> NodeFacts:
     op = operators.get(node.operator)
     first = graph.tensors[node.outputs[0]] if node.outputs else None
     known = cost.macs_exact or bool(node.bodies)
@@ -164,8 +175,8 @@ def _node_facts(
         kind=op.kind if op is not None else "control" if node.bodies else "unknown",
         origin=node.origin,
         fused=tuple([function.operator for function in node.fused]) if node.fused else (),
-        parameters=parameters,
-        weights=weights,
+        parameters=held.parameters,
+        weights=held.weights,
         macs=macs,
         flops=None if macs is None else 2 * macs,
         work=cost.work if cost.work_exact else None,
@@ -175,8 +186,9 @@ def _node_facts(
         read_bytes=cost.read_bytes,
         write_bytes=cost.write_bytes,
         loops=cost.loops,
-        uses_per_weight=_uses_per_weight(macs, weights),
-        exact=cost.macs_exact and parameters is not None,
+        uses_per_weight=_uses_per_weight(macs, held.weights),
+        exact=cost.macs_exact and held.parameters is not None,
+        weight_bytes=held.weight_bytes,
     )
 
 
