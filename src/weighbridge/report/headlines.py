@@ -13,13 +13,17 @@ from weighbridge.units import binary_bytes, decimal_bytes, exact, short
 
 __all__ = [
     "NOT_VERIFIED",
+    "activations",
+    "by_conventions",
     "bytes_headline",
+    "computation",
     "count_headline",
     "headlines",
     "learned_parts",
     "lower_bound",
     "missing",
     "rate_sentence",
+    "sizes",
 ]
 
 NOT_VERIFIED = "~ rests on a figure that is not verified; `weighbridge devices show NAME` says which"
@@ -53,10 +57,10 @@ def _not_counted(uncounted: Iterable[Uncounted]) -> str:
 def headlines(report: Report) -> tuple[Headline, ...]:
     """Size, computation, activations, figures by other conventions."""
     return (
-        *_sizes(report),
-        *_computation(report),
-        *_activations(report.facts),
-        *_by_conventions(report.facts),
+        *sizes(report),
+        *computation(report),
+        *activations(report.facts),
+        *by_conventions(report.facts),
     )
 
 
@@ -86,7 +90,8 @@ def rate_sentence(ops_per_s: int, unit: str | None) -> str:
     return f"2 x MACs at {short(ops_per_s)}OPS ({printable(unit or '')})"
 
 
-def _sizes(report: Report) -> Iterator[Headline]:
+def sizes(report: Report) -> Iterator[Headline]:
+    """Parameters, and the bytes that storing them takes."""
     facts = report.facts
     parts = learned_parts(facts.weights, facts.biases, facts.other_parameters)
     of = f": {', '.join(parts)}" if len(parts) > 1 else f", all of them {parts[0].split()[1]}" if parts else ""
@@ -117,7 +122,8 @@ def _widths(report: Report) -> str:
     return "at their stored widths" if report.network.format in _NO_VALUES else "as the file stores them"
 
 
-def _computation(report: Report) -> Iterator[Headline]:
+def computation(report: Report) -> Iterator[Headline]:
+    """MACs and FLOPs."""
     facts = report.facts
     without = f"{missing(facts)}; " if facts.uncounted else ""
     yield count_headline(
@@ -130,7 +136,8 @@ def _computation(report: Report) -> Iterator[Headline]:
     yield count_headline("FLOPs = OPs", facts.flops, f"2 x MACs exactly{beside}", facts.exact)
 
 
-def _activations(facts: NetworkFacts) -> Iterator[Headline]:
+def activations(facts: NetworkFacts) -> Iterator[Headline]:
+    """Values that exist while the network runs."""
     convention = "values of the inputs and of every node's outputs; views own none"
     total, total_bytes = facts.activations.total, facts.activations.total_bytes
     if total is None:
@@ -140,7 +147,7 @@ def _activations(facts: NetworkFacts) -> Iterator[Headline]:
     yield count_headline("activations", total, f"{size}{convention}")
 
 
-def _by_conventions(facts: NetworkFacts) -> Iterator[Headline]:
+def by_conventions(facts: NetworkFacts) -> Iterator[Headline]:
     """A line for the MACs, named after the convention, which it defines; then one for the activations or the weights."""
     if not facts.conventions:
         return

@@ -1,0 +1,205 @@
+"""One or several reports as one HTML file: nothing is fetched, tables need no script, and a policy keeps out what is not ours."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, Final
+
+import jinja2
+import vl_convert
+
+from weighbridge.errors import printable
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.charts.drawn import charts
+from weighbridge.report.charts.panel import Chart
+from weighbridge.report.charts.theme import config
+from weighbridge.report.page import Page, Verdict
+from weighbridge.report.peaks import LIVE
+from weighbridge.report.record import Report
+from weighbridge.report.triangle import triangle
+from weighbridge.report.view import page
+
+__all__ = ["render"]
+
+_SECTIONS: Final = {
+    "inversion": "layers",
+    "activations-weights": "layers",
+    "memory": "memory",
+    "arena": "memory",
+    "peaks": "memory",
+    "roofline": "devices",
+    "latency": "devices",
+    "throughput": "devices",
+    "energy": "energy",
+}
+"""Where each chart stands on the page."""
+_NAMES: Final = {
+    "verdicts": "Verdict",
+    "triangle": "Smaller, faster, greener",
+    "layers": "Layers",
+    "memory": "Memory",
+    "devices": "Devices",
+    "energy": "Energy",
+    "conventions": "Conventions and conditions",
+}
+
+
+class _Model(NamedTuple):
+    """A report on the page; ``inexact`` says what is not exact where no node is named as not counted."""
+
+    place: int
+    title: str
+    page: Page
+    is_exact: bool
+    inexact: str
+
+
+class _Figure(NamedTuple):
+    """A chart on the page; only one that is ``drawn`` has a place that the script fills."""
+
+    anchor: str
+    title: str
+    meaning: str
+    device: str | None
+    description: str
+    notes: tuple[str, ...]
+    reasons: tuple[str, ...]
+    drawn: bool
+
+
+class _Device(NamedTuple):
+    """A device on the page, with what is said of it for each model."""
+
+    anchor: str
+    name: str
+    verdicts: tuple[tuple[_Model, Verdict], ...]
+    charts: tuple[_Figure, ...]
+
+
+def render(reports: Mapping[str, Report], *, policy: str = LIVE, depth: int | None = None) -> str:
+    """The page of ``reports`` by their titles, which are of different names.
+
+    ``policy`` is the memory policy that running profiles follow; modules deeper than ``depth`` levels are closed at first.
+    """
+    models = tuple(_model(place, title, report, policy) for place, (title, report) in enumerate(reports.items()))
+    drawn = charts(reports, policy)
+    figures = [(one, _figure(place, one)) for place, one in enumerate(drawn)]
+    style, script = _resource("report.css"), _resource("report.js")
+    context = {
+        "title": models[0].page.title if len(models) == 1 else " and ".join(_enumerated(models)),
+        "tool": models[0].page.tool,
+        "models": models,
+        "uncounted": any(model.page.uncounted or not model.is_exact for model in models),
+        "contents": list(_contents(models)),
+        "corners": triangle(reports.values(), policy),
+        "depth": depth,
+        "charts": {
+            section: [figure for one, figure in figures if _SECTIONS[one.name] == section]
+            for section in ("layers", "memory", "energy")
+        },
+        "devices": tuple(_devices(models, figures)),
+        "style": style,
+        "script": script,
+        "library": _library(),
+        "security": _security(style, script),
+        "data": _data(drawn),
+    }
+    return _template().render(context)
+
+
+def _model(place: int, title: str, report: Report, policy: str) -> _Model:
+    shown = page(report, all_rows=True, policy=policy, with_map=True)
+    what = "memory" if report.facts.exact else "MACs or parameters"
+    return _Model(place, printable(title), shown, report.is_exact, f"{what} are not known in full")
+
+
+def _enumerated(models: tuple[_Model, ...]) -> Iterator[str]:
+    """Names for a title: all but the last joined by commas, and the last."""
+    *first, last = (model.title for model in models)
+    yield ", ".join(first)
+    yield last
+
+
+def _contents(models: tuple[_Model, ...]) -> Iterator[tuple[str, str]]:
+    if any(model.page.uncounted or not model.is_exact for model in models):
+        yield "uncounted", "Not counted"
+    yield from _NAMES.items()
+    if any(model.page.notes for model in models):
+        yield "notes", "Notes"
+
+
+def _anchor(place: int, chart: Chart) -> str:
+    """A name of its own for each chart, whatever devices are called."""
+    return f"chart-{chart.name}" if chart.device is None else f"chart-{chart.name}-{place}"
+
+
+def _figure(place: int, chart: Chart) -> _Figure:
+    return _Figure(
+        _anchor(place, chart),
+        chart.title,
+        chart.meaning,
+        chart.device,
+        chart.description,
+        chart.notes,
+        chart.reasons,
+        chart.spec is not None,
+    )
+
+
+def _devices(models: tuple[_Model, ...], figures: list[tuple[Chart, _Figure]]) -> Iterator[_Device]:
+    names = dict.fromkeys(verdict.device for model in models for verdict in model.page.verdicts)
+    for place, name in enumerate(names):
+        said = tuple((model, verdict) for model in models for verdict in model.page.verdicts if verdict.device == name)
+        own = tuple(figure for chart, figure in figures if chart.device == name and _SECTIONS[chart.name] == "devices")
+        yield _Device(f"device-{place}", name, said, own)
+
+
+def _data(drawn: tuple[Chart, ...]) -> str:
+    """What the script draws, as JSON that no HTML parser takes for a tag."""
+    found: dict[str, Any] = {"charts": {}, "datasets": {}, "config": config("page")}
+    for place, chart in enumerate(drawn):
+        if chart.spec is not None:
+            found["charts"][_anchor(place, chart)] = {"spec": chart.spec, "datasets": list(chart.datasets)}
+            found["datasets"].update(chart.datasets)
+    text = json.dumps(found, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _security(style: str, script: str) -> str:
+    """The page may run the two scripts that it holds and use the one style sheet that it holds, and nothing else."""
+    scripts = " ".join(f"'{_hash(text)}'" for text in (_library(), script))
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _library() -> str:
+    """Vega, Vega-Lite and vega-embed, as vl-convert carries them, in one script that ends where its element does."""
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _resource(name: str) -> str:
+    return (files("weighbridge.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FunctionLoader(_resource),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.jinja")

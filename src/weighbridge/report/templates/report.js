@@ -1,0 +1,255 @@
+// Draws the charts, and makes tables sortable, trees foldable and layers pickable.  It moves what the page holds and computes nothing.
+const held = JSON.parse(document.getElementById("charts").textContent);
+const views = [];
+let picked = [];
+
+// --- picking: a layer that is clicked anywhere is highlighted everywhere
+
+const status = document.body.appendChild(document.createElement("div"));
+status.className = "status";
+status.setAttribute("role", "status");
+status.hidden = true;
+
+function pick(keys, label) {
+  const same = keys.length === picked.length && keys.every((key, place) => key === picked[place]);
+  picked = same ? [] : keys;
+  const wanted = new Set(picked);
+  for (const row of document.querySelectorAll("tr[data-key], tr[data-depth]")) {
+    const isPicked = wanted.size > 0 && keysOf(row).every((key) => wanted.has(key));
+    row.classList.toggle("picked", isPicked);
+    row.querySelector("button.pick")?.setAttribute("aria-pressed", String(isPicked));
+  }
+  for (const view of views) view.signal("picked", picked).runAsync();
+  say(label);
+}
+
+function say(label) {
+  status.replaceChildren();
+  status.hidden = picked.length === 0;
+  if (status.hidden) return;
+  const row = document.querySelector(`.tree tr[data-key="${CSS.escape(picked[0])}"]`);
+  const text = document.createElement("span");
+  text.textContent = `picked: ${label ?? nameOf(row)}`;
+  const show = button("Show in the table", () => reveal(row));
+  status.append(text, ...(row ? [show] : []), button("Clear", () => pick([])));
+}
+
+function nameOf(row) {
+  return row ? row.cells[0].querySelector(".pick").textContent : picked[0];
+}
+
+function reveal(row) {
+  for (let above = parentOf(row); above; above = parentOf(above)) fold(above, true);
+  row.hidden = false;
+  row.scrollIntoView({ block: "center" });
+  row.querySelector("button.pick").focus({ preventScroll: true });
+}
+
+// A module stands for all layers in it, which are the rows below it that lie deeper; the first look finds them.
+const keysByRow = new WeakMap();
+function keysOf(row) {
+  if (!keysByRow.has(row)) {
+    const own = row.dataset.key ? [row.dataset.key] : [];
+    keysByRow.set(row, own.length ? own : childrenOf(row).flatMap(keysOf));
+  }
+  return keysByRow.get(row);
+}
+
+// --- trees: who stands below whom is read once, before anything is moved
+
+const children = new WeakMap();
+const parents = new WeakMap();
+const childrenOf = (row) => children.get(row) ?? [];
+const parentOf = (row) => parents.get(row);
+
+function plant(table) {
+  const above = [];
+  const roots = [];
+  for (const row of table.tBodies[0].rows) {
+    const depth = Number(row.dataset.depth ?? 0);
+    above.length = Math.min(depth, above.length);
+    const parent = above[depth - 1];
+    if (parent) {
+      parents.set(row, parent);
+      children.set(parent, [...childrenOf(parent), row]);
+    } else {
+      roots.push(row);
+    }
+    above[depth] = row;
+  }
+  return roots;
+}
+
+function fold(row, isOpen) {
+  const toggle = row.querySelector("button.fold");
+  if (!toggle) return;
+  toggle.setAttribute("aria-expanded", String(isOpen));
+  showBelow(row, isOpen && !row.hidden);
+}
+
+function showBelow(row, isShown) {
+  for (const child of childrenOf(row)) {
+    child.hidden = !isShown;
+    showBelow(child, isShown && isOpen(child));
+  }
+}
+
+const isOpen = (row) => row.querySelector("button.fold")?.getAttribute("aria-expanded") !== "false";
+
+function button(text, act, name) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  if (name) made.className = name;
+  made.addEventListener("click", act);
+  return made;
+}
+
+function dress(row) {
+  const cell = row.cells[0];
+  const label = button(cell.textContent, () => pick(keysOf(row), cell.textContent.trim()), "pick");
+  label.tabIndex = -1;
+  label.setAttribute("aria-pressed", "false");
+  cell.replaceChildren(label);
+  if (childrenOf(row).length) {
+    const toggle = button("", () => fold(row, !isOpen(row)), "fold");
+    toggle.tabIndex = -1;
+    toggle.setAttribute("aria-expanded", "true");
+    toggle.setAttribute("aria-label", `rows of ${label.textContent}`);
+    cell.prepend(toggle);
+  }
+}
+
+function steer(table) {
+  const first = table.querySelector("button.pick");
+  if (first) first.tabIndex = 0;
+  table.tBodies[0].addEventListener("keydown", (event) => {
+    const row = event.target.closest("tr");
+    const act = { ArrowDown: 1, ArrowUp: -1, ArrowLeft: false, ArrowRight: true }[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    if (typeof act === "boolean") {
+      fold(row, act);
+      return;
+    }
+    let next = row;
+    do next = act > 0 ? next.nextElementSibling : next.previousElementSibling;
+    while (next && next.hidden);
+    const label = next?.querySelector("button.pick");
+    if (!label) return;
+    event.target.tabIndex = -1;
+    label.tabIndex = 0;
+    label.focus();
+  });
+}
+
+// --- sorting: siblings among themselves, first falling, then rising, then as they run
+
+function value(row, column) {
+  const text = row.cells[column].textContent.trim();
+  const number = /^(?:>=|~|≥|\s)*(-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-zµ]*)/i.exec(text);
+  const scale = { G: 1e9, M: 1e6, k: 1e3, m: 1e-3, "µ": 1e-6, n: 1e-9, p: 1e-12, f: 1e-15 };
+  if (!number || !row.cells[column].classList.contains("number")) return text;
+  const unit = number[2].length > 1 ? (scale[number[2][0]] ?? 1) : 1;
+  return Number(number[1].replaceAll(",", "")) * unit;
+}
+
+function compare(one, other) {
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  if (typeof one === "number") return 1;
+  if (typeof other === "number") return -1;
+  return one.localeCompare(other, "en", { numeric: true });
+}
+
+function sort(table, roots, column, direction) {
+  const sign = { ascending: 1, descending: -1 }[direction];
+  const ordered = (rows) => (sign ? rows.toSorted((one, other) => sign * compare(value(one, column), value(other, column))) : rows);
+  const flat = (rows) => ordered(rows).flatMap((row) => [row, ...flat(childrenOf(row))]);
+  table.tBodies[0].append(...flat(roots));
+}
+
+function sortable(table, roots) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const act = () => {
+      const turns = { none: "descending", descending: "ascending", ascending: "none" };
+      const direction = turns[head.getAttribute("aria-sort")];
+      for (const one of heads) one.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", direction);
+      sort(table, roots, column, direction);
+    };
+    head.setAttribute("aria-sort", "none");
+    head.replaceChildren(button(head.textContent, act, "sort"));
+  });
+}
+
+// --- filtering: rows that hold the text, and the modules that they stand in
+
+function filter(table, roots, text, said) {
+  const wanted = text.trim().toLowerCase();
+  let found = 0;
+  const visit = (row, isShown) => {
+    const isHit = wanted !== "" && `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase().includes(wanted);
+    if (isHit && row.dataset.key) found += 1;
+    const below = childrenOf(row).map((child) => visit(child, wanted ? isHit : isShown && isOpen(row)));
+    row.hidden = wanted ? !(isHit || isShown || below.includes(true)) : !isShown;
+    return !row.hidden;
+  };
+  for (const row of roots) visit(row, wanted === "");
+  said.textContent = wanted ? `${found} layers named so` : "";
+}
+
+function tools(table, roots) {
+  const box = document.createElement("div");
+  const label = document.createElement("label");
+  const field = document.createElement("input");
+  const said = document.createElement("span");
+  box.className = "tools";
+  field.type = "search";
+  label.append("Filter by name or operator ", field);
+  said.setAttribute("role", "status");
+  field.addEventListener("input", () => filter(table, roots, field.value, said));
+  box.append(label, said);
+  const modules = [...table.tBodies[0].rows].filter((row) => childrenOf(row).length);
+  if (modules.length) {
+    box.append(
+      button("Open all", () => modules.forEach((row) => fold(row, true))),
+      button("Close all", () => modules.toReversed().forEach((row) => fold(row, false))),
+    );
+  }
+  table.parentElement.before(box);
+  const depth = Number(table.dataset.open);
+  if (depth) modules.toReversed().forEach((row) => fold(row, Number(row.dataset.depth) + 1 < depth));
+}
+
+for (const table of document.querySelectorAll("table.sortable")) {
+  const roots = plant(table);
+  for (const row of table.tBodies[0].rows) if (row.dataset.key || row.dataset.depth) dress(row);
+  steer(table);
+  sortable(table, roots);
+  if (table.classList.contains("tree")) tools(table, roots);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && picked.length) pick([]);
+});
+window.addEventListener("beforeprint", () => {
+  for (const one of document.querySelectorAll("details")) one.open = true;
+});
+
+// --- charts: one after the other, so that the page answers meanwhile
+
+async function draw(figure) {
+  const { spec, datasets } = held.charts[figure.id];
+  const rows = Object.fromEntries(datasets.map((name) => [name, held.datasets[name]]));
+  const options = { actions: false, ast: true, config: held.config, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
+  const { view } = await window.vegaEmbed(figure.querySelector(".drawing"), { ...spec, datasets: rows }, options);
+  view.addEventListener("click", (_, item) => {
+    if (item?.datum?.key) pick([item.datum.key]);
+  });
+  views.push(view);
+  if (picked.length) view.signal("picked", picked).runAsync();
+}
+
+for (const figure of document.querySelectorAll("figure.chart")) await draw(figure);
+document.documentElement.dataset.drawn = "true";

@@ -1,0 +1,129 @@
+"""The triangle: is it small enough, fast enough, does it draw little enough; the figures of a report under the three questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from weighbridge.errors import printable
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.headlines import activations, by_conventions, bytes_headline, computation, lower_bound, sizes
+from weighbridge.report.page import Headline, Quantity
+from weighbridge.report.record import OnDevice, Report, told_apart
+from weighbridge.units import joules, seconds, significant
+
+__all__ = ["Corner", "CornerRow", "triangle"]
+
+
+class CornerRow(NamedTuple):
+    """A figure of several models: one for each, None where a model has no such figure."""
+
+    label: str
+    figures: tuple[Headline | None, ...]
+
+
+class Corner(NamedTuple):
+    """A corner of the triangle: its question, its figures, and what to ask for where there are none."""
+
+    name: str
+    question: str
+    rows: tuple[CornerRow, ...]
+    hint: str
+
+
+def triangle(reports: Iterable[Report], policy: str) -> tuple[Corner, ...]:
+    """The three corners, with a figure of each report in every row; the peak is that of the memory ``policy``."""
+    shown = tuple(reports)
+    return (
+        Corner("Smaller", "Does it fit?", _rows([_smaller(report, policy) for report in shown]), ""),
+        Corner("Faster", "Will it be ready in time?", _rows([_faster(report) for report in shown]), _no_device(shown)),
+        Corner("Greener", "What does it draw?", _rows([_greener(report) for report in shown]), _no_energy(shown)),
+    )
+
+
+def _rows(figures: Iterable[Iterable[Headline]]) -> tuple[CornerRow, ...]:
+    by_model: list[Mapping[str, Headline]] = [{figure.label: figure for figure in found} for found in figures]
+    labels = dict.fromkeys(label for found in by_model for label in found)
+    return tuple(CornerRow(label, tuple(found.get(label) for found in by_model)) for label in labels)
+
+
+def _smaller(report: Report, policy: str) -> Iterator[Headline]:
+    yield from sizes(report)
+    yield from activations(report.facts)
+    named, memory = printable(policy, 40), report.memory
+    node = memory.peak_node.get(policy)
+    at = f", at {printable(node, 60)}" if node else ""
+    yield bytes_headline(f"peak memory ({named})", memory.peak_bytes.get(policy), f"activations alive at once{at}")
+
+
+def _faster(report: Report) -> Iterator[Headline]:
+    yield from computation(report)
+    yield from by_conventions(report.facts)
+    for name, on in _devices(report):
+        latency = on.latency
+        if latency.floor_s is None:
+            yield Headline(
+                f"latency floor, {name}", Quantity("unknown", "unknown"), "see the device below", is_exact=False
+            )
+            continue
+        time = lower_bound(seconds(latency.floor_s), latency.exact)
+        doubt = "" if latency.verified else "; rests on a figure that is not verified"
+        bound = f"bound by {latency.bound}" if latency.bound else "compute alone"
+        meaning = f"{bound}, {_conditions(on)}: nothing on this device is faster{doubt}"
+        yield Headline(f"latency floor, {name}", Quantity(time, time), meaning, latency.exact)
+        point = next(
+            (one for one in (on.throughput.by_batch if on.throughput else ()) if one.batch == on.conditions.batch), None
+        )
+        if point is not None and point.per_s is not None:
+            rate = significant(point.per_s)
+            yield Headline(
+                f"throughput, {name}",
+                Quantity(f"{rate} /s", f"{rate} /s"),
+                "at most: batch over the floor",
+                point.exact,
+            )
+
+
+def _greener(report: Report) -> Iterator[Headline]:
+    if report.energy is not None:
+        table = printable(report.energy.title)
+        for level in report.energy.levels:
+            yield _energy(
+                f"energy, {printable(level.level)}",
+                level.total_j,
+                f"all fetched once from there, {table}",
+                report.energy.exact,
+            )
+    for name, on in _devices(report):
+        if on.energy is not None:
+            yield _energy(f"energy, {name}", on.energy.total_j, f"a run, {_conditions(on)}", on.energy.exact)
+
+
+def _energy(label: str, energy_j: float | None, meaning: str, is_exact: bool) -> Headline:
+    if energy_j is None:
+        return Headline(label, Quantity("unknown", "unknown"), meaning, is_exact=False)
+    value = lower_bound(joules(energy_j), is_exact)
+    return Headline(label, Quantity(value, value), meaning, is_exact)
+
+
+def _devices(report: Report) -> Iterator[tuple[str, OnDevice]]:
+    yield from zip(told_apart(printable(on.device) for on in report.on), report.on, strict=True)
+
+
+def _conditions(on: OnDevice) -> str:
+    precision = printable(on.conditions.precision or "unknown precision", 40)
+    batch = "unknown" if on.conditions.batch is None else f"{on.conditions.batch:,}"
+    return f"{precision}, batch {batch}"
+
+
+def _no_device(reports: Iterable[Report]) -> str:
+    return (
+        ""
+        if any(report.on for report in reports)
+        else "no device was asked for: --on DEVICE gives latency and throughput"
+    )
+
+
+def _no_energy(reports: Iterable[Report]) -> str:
+    if any(report.energy is not None or any(on.energy for on in report.on) for report in reports):
+        return ""
+    return "no energies were asked for: --energy TABLE gives a bill by a published table"
