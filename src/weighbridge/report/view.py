@@ -11,7 +11,7 @@ from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.headlines import headlines, lower_bound
 from weighbridge.report.page import ArenaMap, Brief, Fault, Page, Profile, Quantity, Row, Table, Verdict
-from weighbridge.report.peaks import LIVE, peaks
+from weighbridge.report.peaks import LIVE, peaks, place_of_peak, where_of_peak
 from weighbridge.report.record import OnDevice, Report, told_apart
 from weighbridge.report.tree import Sums, Visible, visible_entries
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weighbridge.estimates import Bill
     from weighbridge.report.grid import Grid
 
-__all__ = ["node_table", "page"]
+__all__ = ["node_table", "page", "title"]
 
 _ROWS = 40
 _STRETCHES = 48
@@ -32,18 +32,18 @@ _NOTHING = Quantity("", "")
 def page(
     report: Report, *, depth: int | None = None, all_rows: bool = False, policy: str = LIVE, with_map: bool = False
 ) -> Page:
-    """The page of ``report``: at most 40 rows of the module tree, opened ``depth`` levels deep, or all of them.
+    """The page of ``report``: at most 40 rows of the module tree, opened ``depth`` levels deep, or all of them and all notes.
 
     ``policy`` is the memory policy whose running profile stands beside the nodes.  ``with_map`` draws the plan of the arena.
     """
     report = _with_devices_told_apart(report)
     profile = report.memory.profile.get(policy, ())
-    peak = _place_of_peak(report, policy, profile)
+    peak = place_of_peak(report, policy)
     rows = None if all_rows else _ROWS
     shown, total = visible_entries(report.nodes, profile, peak, depth=depth, rows=rows)
     of_devices = _OfDevices() if not report.on else _of_devices(report, all_rows)
     return Page(
-        title=_title(report),
+        title=title(report),
         subtitle=_subtitle(report),
         headlines=headlines(report),
         peaks=peaks(report.memory),
@@ -59,8 +59,8 @@ def page(
         devices=of_devices.devices,
         verdicts=of_devices.verdicts,
         energy=None if report.energy is None else _energy(report.energy),
-        uncounted=_faults(report.facts.uncounted),
-        notes=_notes((report.network.capture, *report.notes) if report.network.capture else report.notes),
+        uncounted=_faults(report.facts.uncounted, None if all_rows else _FAULTS),
+        notes=_notes(_said(report), None if all_rows else _NOTES),
         tool=printable(report.tool),
         arena=_map(report) if with_map else None,
     )
@@ -98,15 +98,6 @@ def _with_devices_told_apart(report: Report) -> Report:
     return replace(report, on=tuple(on._replace(device=name) for on, name in zip(report.on, names, strict=True)))
 
 
-def _place_of_peak(report: Report, policy: str, profile: Sequence[int | None]) -> int | None:
-    """The node that sets the peak; of a peak that is set at a node which deployment took away, the one that ran then."""
-    name, top = report.memory.peak_node.get(policy), report.memory.peak_bytes.get(policy)
-    if name is None or top is None:
-        return None
-    place = next((index for index, node in enumerate(report.nodes) if node.name == name), None)
-    return profile.index(top) if place is None and top in profile else place
-
-
 def _rows_note(report: Report, shown: int, total: int) -> str:
     notes = []
     if shown < total:
@@ -116,7 +107,7 @@ def _rows_note(report: Report, shown: int, total: int) -> str:
     return "; ".join(notes)
 
 
-def _title(report: Report) -> str:
+def title(report: Report) -> str:
     """The file's name, and behind it the network's own where it says more."""
     network = report.network
     if network.format == "textbook":
@@ -187,7 +178,7 @@ def _total(report: Report, policy: str) -> Row:
 
 
 def _profile(report: Report, policy: str, profile: Sequence[int | None], peak: int | None) -> Profile | None:
-    top, name = report.memory.peak_bytes.get(policy), report.memory.peak_node.get(policy)
+    top = report.memory.peak_bytes.get(policy)
     if not top or peak is None or len(profile) < 2:
         return None
     stretch = -(-len(profile) // _STRETCHES)
@@ -195,14 +186,12 @@ def _profile(report: Report, policy: str, profile: Sequence[int | None], peak: i
     for start in range(0, len(profile), stretch):
         known = [size for size in profile[start : start + stretch] if size is not None]
         levels.append(_share(max(known), top) if known else None)
-    node = printable(name or "", 60)
     size = decimal_bytes(top) if top < 1000 else f"{decimal_bytes(top)} ({binary_bytes(top)})"
-    at = "node" if name == report.nodes[peak].name else "a node of the graph as written, in the time of node"
-    summary = f"{size} at {node}, {at} {peak + 1:,} of {len(profile):,}"
+    summary = f"{size} {where_of_peak(report, policy, peak)}"
     return Profile(f"memory over the run ({printable(policy)})", tuple(levels), summary)
 
 
-def _faults(uncounted: Sequence[Uncounted]) -> tuple[Fault, ...]:
+def _faults(uncounted: Sequence[Uncounted], most: int | None) -> tuple[Fault, ...]:
     groups: dict[tuple[str, str], list[str]] = {}
     for node, operator, reason in uncounted:
         groups.setdefault((operator, reason), []).append(node)
@@ -210,19 +199,20 @@ def _faults(uncounted: Sequence[Uncounted]) -> tuple[Fault, ...]:
     for (operator, reason), nodes in sorted(groups.items(), key=lambda item: -len(item[1])):
         where = ", ".join(printable(node, 60) for node in nodes[:3]) + (" …" if len(nodes) > 3 else "")
         faults.append(Fault(printable(operator, 60), len(nodes), printable(reason), where))
-    if len(faults) > _FAULTS:
-        rest = faults[_FAULTS:]
-        faults = [
-            *faults[:_FAULTS],
-            Fault(f"{len(rest):,} more", sum(fault.nodes for fault in rest), "see the JSON", ""),
-        ]
+    if most is not None and len(faults) > most:
+        rest = faults[most:]
+        faults = [*faults[:most], Fault(f"{len(rest):,} more", sum(fault.nodes for fault in rest), "see the JSON", "")]
     return tuple(faults)
 
 
-def _notes(notes: Sequence[str]) -> tuple[str, ...]:
-    shown = [printable(note, 400) for note in notes[:_NOTES]]
-    if len(notes) > _NOTES:
-        shown.append(f"{len(notes) - _NOTES:,} more notes: see the JSON")
+def _said(report: Report) -> tuple[str, ...]:
+    return (report.network.capture, *report.notes) if report.network.capture else report.notes
+
+
+def _notes(notes: Sequence[str], most: int | None) -> tuple[str, ...]:
+    shown = [printable(note, 400) for note in notes[:most]]
+    if most is not None and len(notes) > most:
+        shown.append(f"{len(notes) - most:,} more notes: see the JSON")
     return tuple(shown)
 
 
