@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import altair
 
@@ -13,6 +13,9 @@ from weighbridge.report.charts.panel import PICKED, Chart, Datum, Kind, NoPanel,
 from weighbridge.report.record import OnDevice, Report, told_apart
 
 __all__ = ["chart", "charts"]
+
+_MOST_BITS: Final = 1000
+_TITLE: Final = 80
 
 
 def charts(reports: Mapping[str, Report], policy: str) -> tuple[Chart, ...]:
@@ -29,12 +32,12 @@ def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | N
     """The chart ``name`` of ``reports`` by their titles, of their entries for ``device`` if it is one of devices."""
     kind = KINDS[name]
     subjects = [
-        Subject(place, printable(title), report, _by_device(report).get(device or ""), policy)
+        Subject(place, printable(title, _TITLE), report, _by_device(report).get(device or ""), policy)
         for place, (title, report) in enumerate(reports.items())
     ]
-    found = [(subject, _panel(kind, subject)) for subject in subjects]
-    panels = {subject.title: panel for subject, panel in found if isinstance(panel, Panel)}
-    missing = [(subject.title, panel.reason) for subject, panel in found if isinstance(panel, NoPanel)]
+    found = [(subject.title, _panel(kind, subject)) for subject in subjects]
+    panels = [(title, panel) for title, panel in found if isinstance(panel, Panel)]
+    missing = [(title, panel.reason) for title, panel in found if isinstance(panel, NoPanel)]
     is_comparison = len(reports) > 1
     return Chart(
         name=name,
@@ -42,9 +45,9 @@ def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | N
         meaning=kind.meaning,
         device=device,
         spec=_spec(kind, panels, is_comparison) if panels else None,
-        datasets=_together(panels.values()),
-        description="; ".join(_of(title, panel.description, is_comparison) for title, panel in panels.items()),
-        notes=tuple(_of(title, note, is_comparison) for title, panel in panels.items() for note in panel.notes),
+        datasets=_together(panel for _, panel in panels),
+        description="; ".join(_of(title, panel.description, is_comparison) for title, panel in panels),
+        notes=tuple(_of(title, note, is_comparison) for title, panel in panels for note in panel.notes),
         reasons=tuple(_of(title, reason, is_comparison) for title, reason in missing),
     )
 
@@ -63,11 +66,9 @@ def _panel(kind: Kind, subject: Subject) -> Panel | NoPanel:
     return kind.panel(subject)
 
 
-def _spec(kind: Kind, panels: Mapping[str, Panel], is_comparison: bool) -> Mapping[str, Any]:
+def _spec(kind: Kind, panels: Sequence[tuple[str, Panel]], is_comparison: bool) -> Mapping[str, Any]:
     """The panels under each other, with the scales in common that make them comparable."""
-    titled = [
-        panel.drawing.properties(title=title) if is_comparison else panel.drawing for title, panel in panels.items()
-    ]
+    titled = [panel.drawing.properties(title=title) if is_comparison else panel.drawing for title, panel in panels]
     whole: Any = titled[0]
     if len(titled) > 1:
         scales: dict[str, Any] = dict.fromkeys(kind.shared, "shared")
@@ -78,4 +79,14 @@ def _spec(kind: Kind, panels: Mapping[str, Panel], is_comparison: bool) -> Mappi
 
 
 def _together(panels: Iterable[Panel]) -> Mapping[str, tuple[Datum, ...]]:
-    return {name: rows for panel in panels for name, rows in panel.datasets.items()}
+    return {name: tuple(map(_drawable, rows)) for panel in panels for name, rows in panel.datasets.items()}
+
+
+def _drawable(row: Datum) -> Datum:
+    """``row`` without numbers that the floats of a browser do not reach, which are unknown to it."""
+    if any(isinstance(value, int) and value.bit_length() > _MOST_BITS for value in row.values()):
+        return {
+            name: None if isinstance(value, int) and value.bit_length() > _MOST_BITS else value
+            for name, value in row.items()
+        }
+    return row
