@@ -274,4 +274,5 @@ def _on_device(
         energy=found.energy,
         deadline=found.deadline,
         notes=found.notes,
+        roofline=found.roofline,
     )

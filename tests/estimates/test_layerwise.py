@@ -28,8 +28,8 @@ POOL = NodeDemand("pool", 0, None, 0, 3000, True)
 def test_a_node_takes_the_longer_of_computing_and_moving() -> None:
     chip = device(memory("DRAM", BOTH, 1000, 1000), int8=2000)
     conv, pool = node_times(SMALL._replace(nodes=(CONV, POOL)), chip)
-    assert conv == ("conv", 2.0, 0.75, "compute", 2.0, 4000 / 750, True)
-    assert pool == ("pool", 0.0, 3.0, "memory", 3.0, 0.0, True)
+    assert conv == ("conv", 2.0, 0.75, "compute", 2.0, 4000 / 750, True, "int8", 2000.0)
+    assert pool == ("pool", 0.0, 3.0, "memory", 3.0, 0.0, True, None, None)
     assert layerwise(SMALL._replace(nodes=(CONV, POOL)), chip, (conv, pool)) == (5.0, True, ())
 
 

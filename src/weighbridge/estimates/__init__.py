@@ -14,6 +14,7 @@ from weighbridge.estimates.layerwise import Layerwise, NodeTime, layerwise, node
 from weighbridge.estimates.needs import Need
 from weighbridge.estimates.place import moved_on, placed
 from weighbridge.estimates.precision import precision_named
+from weighbridge.estimates.roofs import Roof, Roofline, RoofPoint, roofs
 from weighbridge.estimates.throughput import BatchPoint, Throughput, batch_point, throughput
 
 __all__ = [
@@ -36,6 +37,9 @@ __all__ = [
     "NodeDemand",
     "NodeTime",
     "Region",
+    "Roof",
+    "RoofPoint",
+    "Roofline",
     "Throughput",
     "batch_point",
     "battery_named",
@@ -53,5 +57,6 @@ __all__ = [
     "node_times",
     "placed",
     "precision_named",
+    "roofs",
     "throughput",
 ]

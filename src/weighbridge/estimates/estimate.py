@@ -14,6 +14,7 @@ from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.layerwise import NodeTime, layerwise, node_times
 from weighbridge.estimates.place import placed
 from weighbridge.estimates.precision import precision_named
+from weighbridge.estimates.roofs import Roofline, roofs
 from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Conditions", "Estimate", "estimate"]
@@ -39,6 +40,7 @@ class Estimate(NamedTuple):
     energy: DeviceEnergy | None = None
     deadline: Deadline | None = None
     notes: tuple[str, ...] = ()
+    roofline: Roofline | None = None
 
 
 def estimate(
@@ -91,6 +93,7 @@ def estimate(
             *(summed.notes if floor.floor_s else ()),
             *(energy.notes if energy else ()),
         ),
+        roofline=roofs(demand, lying, times, floor, forced),
     )
 
 

@@ -23,7 +23,8 @@ class NodeTime(NamedTuple):
 
     ``compute_s`` is its operations / peak at its precision, ``memory_s`` its input, output and weight bytes / bandwidth,
     ``time_s`` the larger of those that are known; ``bound`` names it where both are.  ``intensity_ops_per_byte`` is operations
-    per byte moved.  None is unknown; unless ``exact`` a count behind them is a lower bound.
+    per byte moved, ``attained_ops_per_s`` operations / ``time_s``: None without operations.  ``precision`` is the one that it
+    computes at.  None is unknown; unless ``exact`` a count behind them is a lower bound.
     """
 
     name: str
@@ -33,6 +34,8 @@ class NodeTime(NamedTuple):
     time_s: float | None
     intensity_ops_per_byte: float | None
     exact: bool
+    precision: str | None = None
+    attained_ops_per_s: float | None = None
 
 
 class Layerwise(NamedTuple):
@@ -64,14 +67,17 @@ def _node_time(node: NodeDemand, device: Device, precision: str | None) -> NodeT
     known = [time for time in (compute, memory) if time is not None]
     has_rate = bool(compute) or (not node.ops and memory is not None)
     moved = node.stored_bytes + node.running_bytes
+    time = max(known, default=None) if has_rate else None
     return NodeTime(
         name=node.name,
         compute_s=compute,
         memory_s=memory,
         bound=bound_of(compute, memory) if compute or memory else None,
-        time_s=max(known, default=None) if has_rate else None,
+        time_s=time,
         intensity_ops_per_byte=ratio(node.ops, moved),
         exact=node.exact,
+        precision=precision if node.ops else None,
+        attained_ops_per_s=quotient(node.ops, time) if node.ops and time else None,
     )
 
 

@@ -13,7 +13,17 @@ from weighbridge.memory import MemoryPlan
 from weighbridge.named_tuple import NamedTuple
 
 if TYPE_CHECKING:  # a report without a device is made without them
-    from weighbridge.estimates import Bill, Conditions, Deadline, DeviceEnergy, Fit, Latency, NodeTime, Throughput
+    from weighbridge.estimates import (
+        Bill,
+        Conditions,
+        Deadline,
+        DeviceEnergy,
+        Fit,
+        Latency,
+        NodeTime,
+        Roofline,
+        Throughput,
+    )
 
 __all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report", "told_apart"]
 
@@ -48,7 +58,8 @@ class OnDevice(NamedTuple):
     """The network on one device: whether it fits, how fast it could be at best, layer by layer and batch by batch, and what
     it draws where the device has a table of energies.
 
-    ``nodes`` are in the order of the report's; ``deadline`` is there where a frame rate was asked for.
+    ``nodes`` are in the order of the report's, ``roofline`` is what they lie under; ``deadline`` is there where a frame rate was
+    asked for.
     """
 
     device: str
@@ -60,6 +71,7 @@ class OnDevice(NamedTuple):
     energy: DeviceEnergy | None = None
     deadline: Deadline | None = None
     notes: tuple[str, ...] = ()
+    roofline: Roofline | None = None
 
 
 def told_apart(names: Iterable[str]) -> tuple[str, ...]:
