@@ -1,0 +1,150 @@
+"""The page as one file, read as text: what it may load, what it says without scripts, and that strings stay strings."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+
+import weighbridge
+from tests.report.samples import alexnet, node, report
+from weighbridge.report import Report
+from weighbridge.report.charts.kinds import KINDS
+from weighbridge.report.html_file import _SECTIONS, render
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'`${1}{{ 7*7 }}<!--\u2028javascript:alert(1)"
+VOID = {"meta", "br", "rect", "input", "link", "img"}
+
+
+class Reading(HTMLParser):
+    """The elements of a page, the text of each cell by row, and the content of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.raw: dict[str, list[str]] = {"script": [], "style": []}
+        self.rows: list[tuple[dict[str, str | None], list[str]]] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in self.raw:
+            self.raw[tag].append("")
+        if tag == "tr":
+            self.rows.append((dict(attrs), []))
+        if tag in ("td", "th") and self.rows:
+            self.rows[-1][1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in self.raw:
+            self.raw[self.open[-1]][-1] += data
+        elif self.rows and self.rows[-1][1] and {"td", "th"} & set(self.open):
+            self.rows[-1][1][-1] += data
+
+
+def held(reading: Reading) -> dict[str, dict[str, object]]:
+    data: dict[str, dict[str, object]] = json.loads(reading.raw["script"][0])
+    return data
+
+
+@pytest.fixture(scope="module")
+def mobilenet() -> Report:
+    return weighbridge.weigh(
+        "mobilenet_v2", on=["stm32f746", "jetson-agx-orin"], precision="int8", energy="45nm", batches=[1, 8]
+    )
+
+
+@pytest.fixture(scope="module")
+def read(mobilenet: Report) -> Reading:
+    return Reading(render({"mobilenet_v2": mobilenet}))
+
+
+def test_every_chart_has_a_place() -> None:
+    assert set(_SECTIONS) == set(KINDS)
+
+
+def test_elements_are_closed_and_anchors_are_told_apart(read: Reading) -> None:
+    assert read.open == []
+    anchors = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    assert len(anchors) == len(set(anchors))
+    wanted = {attributes["href"] for tag, attributes in read.tags if tag == "a"}
+    assert wanted <= {f"#{anchor}" for anchor in anchors}
+
+
+def test_nothing_is_loaded_and_only_what_is_held_may_run(read: Reading) -> None:
+    assert not [
+        attributes for _, attributes in read.tags if {"src", "srcset", "style", "data", "action"} & set(attributes)
+    ]
+    assert not [tag for tag, _ in read.tags if tag in ("link", "iframe", "object", "base", "form", "img")]
+    assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on")]
+    policy = next(attributes["content"] for _, attributes in read.tags if attributes.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    run = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in read.raw["script"][1:]]
+    assert re.search(r"script-src ([^;]*);", policy)[1].split() == run  # type: ignore[index]
+
+
+def test_rows_of_the_tree_have_the_numbers_of_the_report(read: Reading, mobilenet: Report) -> None:
+    rows = {
+        attributes["data-key"]: cells
+        for attributes, cells in read.rows
+        if "data-depth" in attributes and "data-key" in attributes
+    }
+    assert len(rows) == len(mobilenet.nodes)
+    for place, facts in enumerate(mobilenet.nodes):
+        cells = rows[f"0:{place}"]
+        assert cells[3].split()[0] == f"{facts.parameters:,}"
+        assert cells[4].split()[0] == f"{facts.macs:,}"
+        assert cells[5].startswith(f"{mobilenet.memory.profile['live'][place]:,} B")
+
+
+def test_hostile_names_are_text(mobilenet: Report) -> None:
+    odd = report([node(f"{HOSTILE}{place}", scope=HOSTILE, operator=HOSTILE, weights=7, macs=9) for place in range(3)])
+    text = render({HOSTILE: odd, "mobilenet": mobilenet})
+    reading = Reading(text)
+    assert not [tag for tag, _ in reading.tags if tag == "img"]
+    assert len(reading.raw["script"]) == 3
+    assert held(reading)["charts"]
+    assert "49" not in [cell for _, cells in reading.rows for cell in cells]
+
+
+def test_of_several_models_every_row_has_a_key_of_its_own(mobilenet: Report) -> None:
+    reading = Reading(render({"mobilenet_v2": mobilenet, "alexnet": report(alexnet()), "again": mobilenet}))
+    keys = [
+        attributes["data-key"]
+        for attributes, _ in reading.rows
+        if "data-depth" in attributes and "data-key" in attributes
+    ]
+    assert len(keys) == len(set(keys)) == 2 * len(mobilenet.nodes) + 11
+    anchors = [attributes["id"] for _, attributes in reading.tags if "id" in attributes]
+    assert len(anchors) == len(set(anchors))
+
+
+def test_what_is_not_counted_stands_at_the_top() -> None:
+    odd = report([node("one", weights=7, macs=9), node("two", macs=None, origin="my::thing")])
+    text = render({"odd": odd})
+    assert 0 < text.index("Not counted</h2>") < text.index("Verdict</h2>")
+    assert "my::thing" in text[: text.index("Verdict</h2>")]
+
+
+@pytest.mark.parametrize(
+    "nodes", [[], [node("one")], [node("one", output=None, macs=None)], [node("huge", weights=10**400, macs=10**400)]]
+)
+def test_reports_of_odd_shape_are_rendered(nodes: list[object]) -> None:
+    reading = Reading(render({"": report(nodes)}))  # type: ignore[arg-type]
+    assert reading.open == []
+    assert "datasets" in held(reading)
