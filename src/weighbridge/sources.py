@@ -14,7 +14,7 @@ from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import shown, whole
 
-__all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "file_of", "is_named_model", "read"]
+__all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "file_of", "is_named_model", "no_such_file", "read"]
 
 Source = str | os.PathLike[str]
 
@@ -284,21 +284,24 @@ def _no_inputs(sizes: _Sizes, where: str) -> None:
         raise BadSpec("the shape of an input follows from this network's own parameters", where=where, hint=hint)
 
 
+def no_such_file(path: str) -> BadSpec:
+    """The error for a file that is not there, with a name beside it that is like its own."""
+    from difflib import get_close_matches
+
+    folder = Path(path).parent
+    try:
+        beside = sorted(one.name for one in folder.iterdir() if one.is_file())
+    except (OSError, ValueError):
+        return BadSpec("there is no such file", where=path, hint=f"there is no folder {str(folder)!r} that can be read")
+    near = get_close_matches(Path(path).name, beside, 1)
+    return BadSpec("there is no such file", where=path, hint=f"did you mean {near[0]}?" if near else "check the path")
+
+
 def _unknown(source: str, name: str, known: Sequence[str]) -> BadSpec:
     from difflib import get_close_matches
 
     if _LOOKS_LIKE_A_FILE.search(source):
-        folder = Path(source).parent
-        try:
-            beside = sorted(path.name for path in folder.iterdir() if path.is_file())
-        except (OSError, ValueError):
-            return BadSpec(
-                "there is no such file", where=source, hint=f"there is no folder {str(folder)!r} that can be read"
-            )
-        near = get_close_matches(Path(source).name, beside, 1)
-        return BadSpec(
-            "there is no such file", where=source, hint=f"did you mean {near[0]}?" if near else "check the path"
-        )
+        return no_such_file(source)
     what = f"there is neither a file nor a textbook network {name!r}"
     if name in _torchvision_models():
         return BadSpec(what, hint=f"torchvision's is torchvision:{name}; the textbook networks are {', '.join(known)}")

@@ -76,3 +76,5 @@ def shown(value: object) -> str:
         return printable(str(value) if isinstance(value, Fraction) else repr(value), 60)
     except ValueError:
         return "a number of thousands of digits"
+    except RecursionError:
+        return "what is nested too deep"

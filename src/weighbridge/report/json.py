@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from weighbridge.errors import BadSpec
+from weighbridge.report.json_text import parsed
 from weighbridge.report.record import SCHEMA, Report
 from weighbridge.written import shown
 
@@ -99,15 +100,13 @@ def _plain(value: Any, lost: list[float]) -> Any:
 def from_text(text: str) -> Report:
     """Read what ``to_text`` wrote.  Raises ``BadSpec`` for text that is no JSON or no report."""
     try:
-        data = json.loads(text, parse_constant=_refuse)
-    except (TypeError, ValueError, RecursionError) as error:
+        data = parsed(text)
+    except BadSpec as error:
+        if error.where:
+            raise
         hint = "give the text that to_json() returned, or that --json wrote; not the path of the file"
-        raise BadSpec(f"this is no saved report: {error}", hint=hint) from None
+        raise BadSpec(error.what, hint=hint) from None
     return from_plain(data)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
 
 
 def from_plain(data: object) -> Report:
