@@ -8,9 +8,10 @@ from typing import Final
 from weighbridge.errors import BadSpec, printable
 from weighbridge.memory import ARENA, IN_PLACE, NHCWB16, POLICIES, ArenaPlan, MemoryPlan
 from weighbridge.report.page import Peak, Peaks
+from weighbridge.report.record import Report
 from weighbridge.units import binary_bytes, exact
 
-__all__ = ["LIVE", "check_profile", "peaks", "policy_named"]
+__all__ = ["LIVE", "check_profile", "peaks", "place_of_peak", "policy_named", "where_of_peak", "why_no_profile"]
 
 LIVE: Final = "live"
 """The policy whose profile stands beside the nodes unless another is asked for."""
@@ -130,16 +131,38 @@ def policy_named(name: str) -> str:
     raise BadSpec(f"there is no memory policy {name!r}", where="--policy", hint=hint)
 
 
-def check_profile(memory: MemoryPlan, policy: str) -> None:
-    """Raises ``BadSpec`` with the reason where ``policy`` has no running profile."""
+def place_of_peak(report: Report, policy: str) -> int | None:
+    """The node that sets the peak; of a peak that is set at a node which deployment took away, the one that ran then."""
+    memory = report.memory
+    name, top, profile = memory.peak_node.get(policy), memory.peak_bytes.get(policy), memory.profile.get(policy, ())
+    if name is None or top is None:
+        return None
+    place = next((index for index, node in enumerate(report.nodes) if node.name == name), None)
+    return profile.index(top) if place is None and top in profile else place
+
+
+def where_of_peak(report: Report, policy: str, place: int) -> str:
+    """``at conv1, node 1 of 12``; ``place`` is that of the node that sets the peak, or of the one that ran then."""
+    name = report.memory.peak_node.get(policy)
+    at = "node" if name == report.nodes[place].name else "a node of the graph as written, in the time of node"
+    return f"at {printable(name or '', 60)}, {at} {place + 1:,} of {len(report.nodes):,}"
+
+
+def why_no_profile(memory: MemoryPlan, policy: str) -> str | None:
+    """Why ``policy`` has no running profile; None where it has one."""
     if policy in memory.profile:
-        return
+        return None
     reason = memory.inapplicable.get(policy)
     if reason is not None:
-        what = f"{policy} does not apply: {printable(reason)}"
-    elif policy.removesuffix(IN_PLACE) == "held_contractions":
+        return f"{policy} does not apply: {printable(reason)}"
+    if policy.removesuffix(IN_PLACE) == "held_contractions":
         of = policy.replace("_contractions", "")
-        what = f"{policy} has no profile of its own: it is the largest of {of} at convolutions and linear layers"
-    else:
-        what = f"{policy} has no profile: the nodes run in another order than PyTorch's calls"
-    raise BadSpec(what, where="--policy", hint=f"policies with a profile are {', '.join(memory.profile)}")
+        return f"{policy} has no profile of its own: it is the largest of {of} at convolutions and linear layers"
+    return f"{policy} has no profile: the nodes run in another order than PyTorch's calls"
+
+
+def check_profile(memory: MemoryPlan, policy: str) -> None:
+    """Raises ``BadSpec`` with the reason where ``policy`` has no running profile."""
+    reason = why_no_profile(memory, policy)
+    if reason is not None:
+        raise BadSpec(reason, where="--policy", hint=f"policies with a profile are {', '.join(memory.profile)}")
