@@ -29,13 +29,15 @@ function say(label) {
   if (status.hidden) return;
   const row = document.querySelector(`.tree tr[data-key="${CSS.escape(picked[0])}"]`);
   const text = document.createElement("span");
-  text.textContent = `picked: ${label ?? nameOf(row)}`;
+  text.textContent = `picked: ${label}`;
   const show = button("Show in the table", () => reveal(row));
   status.append(text, ...(row ? [show] : []), button("Clear", () => pick([])));
 }
 
 function nameOf(row) {
-  return row ? row.cells[0].querySelector(".pick").textContent : picked[0];
+  const above = parentOf(row);
+  const own = row.querySelector("button.pick").textContent;
+  return above ? `${nameOf(above)}.${own}` : own;
 }
 
 function reveal(row) {
@@ -107,7 +109,7 @@ function button(text, act, name) {
 
 function dress(row) {
   const cell = row.cells[0];
-  const label = button(cell.textContent, () => pick(keysOf(row), cell.textContent.trim()), "pick");
+  const label = button(cell.textContent, () => pick(keysOf(row), nameOf(row)), "pick");
   label.tabIndex = -1;
   label.setAttribute("aria-pressed", "false");
   cell.replaceChildren(label);
@@ -171,6 +173,7 @@ function sort(table, roots, column, direction) {
 function sortable(table, roots) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
+    if (!head.textContent) return;
     const act = () => {
       const turns = { none: "descending", descending: "ascending", ascending: "none" };
       const direction = turns[head.getAttribute("aria-sort")];
@@ -245,7 +248,7 @@ async function draw(figure) {
   const options = { actions: false, ast: true, config: held.config, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   const { view } = await window.vegaEmbed(figure.querySelector(".drawing"), { ...spec, datasets: rows }, options);
   view.addEventListener("click", (_, item) => {
-    if (item?.datum?.key) pick([item.datum.key]);
+    if (item?.datum?.key) pick([item.datum.key], item.datum.name ?? item.datum.key);
   });
   views.push(view);
   if (picked.length) view.signal("picked", picked).runAsync();
