@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair
 
 from weighbridge.errors import printable
 from weighbridge.report.charts.kinds import KINDS
-from weighbridge.report.charts.panel import PICKED, Chart, Datum, Kind, NoPanel, Panel, Subject
+from weighbridge.report.charts.panel import PICKED, Chart, Kind, NoPanel, Panel, Subject
 from weighbridge.report.record import OnDevice, Report, told_apart
 
 __all__ = ["chart", "charts"]
 
-_MOST_BITS: Final = 1000
+_EXACT: Final = 2**53
+"""Up to here a browser has every whole number."""
+_MOST: Final = 2**1000
 _TITLE: Final = 80
 
 
@@ -36,7 +38,7 @@ def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | N
         for place, (title, report) in enumerate(reports.items())
     ]
     found = [(subject.title, _panel(kind, subject)) for subject in subjects]
-    panels = [(title, panel) for title, panel in found if isinstance(panel, Panel)]
+    panels = [(title, _drawable(panel)) for title, panel in found if isinstance(panel, Panel)]
     missing = [(title, panel.reason) for title, panel in found if isinstance(panel, NoPanel)]
     is_comparison = len(reports) > 1
     return Chart(
@@ -45,7 +47,7 @@ def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | N
         meaning=kind.meaning,
         device=device,
         spec=_spec(kind, panels, is_comparison) if panels else None,
-        datasets=_together(panel for _, panel in panels),
+        datasets={name: rows for _, panel in panels for name, rows in panel.datasets.items()},
         description="; ".join(_of(title, panel.description, is_comparison) for title, panel in panels),
         notes=tuple(_of(title, note, is_comparison) for title, panel in panels for note in panel.notes),
         reasons=tuple(_of(title, reason, is_comparison) for title, reason in missing),
@@ -68,7 +70,7 @@ def _panel(kind: Kind, subject: Subject) -> Panel | NoPanel:
 
 def _spec(kind: Kind, panels: Sequence[tuple[str, Panel]], is_comparison: bool) -> Mapping[str, Any]:
     """The panels under each other, with the scales in common that make them comparable."""
-    titled = [panel.drawing.properties(title=title) if is_comparison else panel.drawing for title, panel in panels]
+    titled = [_titled(panel.drawing, title) if is_comparison else panel.drawing for title, panel in panels]
     whole: Any = titled[0]
     if len(titled) > 1:
         scales: dict[str, Any] = dict.fromkeys(kind.shared, "shared")
@@ -78,15 +80,34 @@ def _spec(kind: Kind, panels: Sequence[tuple[str, Panel]], is_comparison: bool) 
     return spec
 
 
-def _together(panels: Iterable[Panel]) -> Mapping[str, tuple[Datum, ...]]:
-    return {name: tuple(map(_drawable, rows)) for panel in panels for name, rows in panel.datasets.items()}
+def _titled(drawing: Any, title: str) -> Any:
+    """``drawing`` under the ``title`` of its model; one of its own, with what is under it, comes below."""
+    own = drawing.title
+    if not isinstance(own, altair.TitleParams):
+        return drawing.properties(title=title)
+    parts = [text for part in (own.text, own.subtitle) for text in ([part] if isinstance(part, str) else part)]
+    return drawing.properties(title=altair.TitleParams(title, subtitle=parts, limit=own.limit))
 
 
-def _drawable(row: Datum) -> Datum:
-    """``row`` without numbers that the floats of a browser do not reach, which are unknown to it."""
-    if any(isinstance(value, int) and value.bit_length() > _MOST_BITS for value in row.values()):
-        return {
-            name: None if isinstance(value, int) and value.bit_length() > _MOST_BITS else value
-            for name, value in row.items()
-        }
-    return row
+def _drawable(panel: Panel) -> Panel:
+    """``panel`` with the numbers that a browser has: beyond ``_EXACT`` the nearest, beyond ``_MOST`` none, and notes that say so."""
+    sizes = [
+        value for rows in panel.datasets.values() for row in rows for value in row.values() if isinstance(value, int)
+    ]
+    largest = max(sizes, default=0)
+    if largest <= _EXACT:
+        return panel
+    notes = ["numbers above 2^53 are drawn and shown to some 16 digits; the JSON has all"]
+    if largest > _MOST:
+        notes.append("numbers above 2^1000 are not drawn")
+    datasets = {
+        name: tuple({field: _near(value) for field, value in row.items()} for row in rows)
+        for name, rows in panel.datasets.items()
+    }
+    return panel._replace(datasets=datasets, notes=(*panel.notes, *notes))
+
+
+def _near(value: str | float | None) -> str | float | None:
+    if not isinstance(value, int) or value <= _EXACT:
+        return value
+    return float(value) if value <= _MOST else None
