@@ -7,10 +7,15 @@ from typing import Any, Final
 
 __all__ = ["ACCENT", "HEIGHT", "INK", "MUTED", "PALETTE", "WIDTH", "config"]
 
-PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-"""Okabe and Ito, Color Universal Design, 2008, without black and yellow, which vanish on a dark or a light page; the order is
-that in which neighbours differ most (tests/report/test_palette.py)."""
-ACCENT: Final = PALETTE[5]
+PALETTE: Final = ("#0072B2", "#009E73", "#CC79A7", "#D55E00")
+"""Blue, bluish green, reddish purple and vermilion of Okabe and Ito, Color Universal Design, 2008.
+
+These have a contrast of 3:1 with a light ground and with a dark one; of the other four, orange and sky blue have 2.3:1 on white, black
+and yellow vanish.  Any two of them differ by a CIEDE2000 of 10.9 at least (purple and vermilion without blue cones; without red
+ones 12.2, blue and purple), so their order is free; blue and vermilion, the first and the last, differ by 49 to all eyes.
+tests/report/test_palette.py holds this.
+"""
+ACCENT: Final = PALETTE[3]
 """What stands out: a peak, what does not fit."""
 MUTED: Final = "#8A8A8A"
 """What is in the background: limits, what is not known; it has the same contrast with a light page and a dark one."""
