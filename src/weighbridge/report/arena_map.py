@@ -13,7 +13,7 @@ from weighbridge.report.headlines import bytes_headline
 from weighbridge.report.page import SCRATCH_MARK, ArenaMap, Headline, Piece, percent
 from weighbridge.units import exact
 
-__all__ = ["arena_map", "check_map"]
+__all__ = ["arena_map", "check_map", "is_alive", "peak_step"]
 
 _NAMED: Final = 30
 """So many buffers that are alive at the peak have a row of their own."""
@@ -31,8 +31,8 @@ def arena_map(memory: MemoryPlan) -> ArenaMap | None:
     plan = memory.arena
     if plan is None:
         return None
-    peak = plan.peak_scope if plan.peak_scope is not None and plan.peak_scope < len(plan.scopes) else None
-    alive = sorted((one for one in plan.buffers if _is_alive(one, peak)), key=lambda one: one.offset)
+    peak = peak_step(plan)
+    alive = sorted((one for one in plan.buffers if is_alive(one, peak)), key=lambda one: one.offset)
     capitals = dict(zip((id(one) for one in alive if not one.is_scratch), ascii_uppercase, strict=False))
     return ArenaMap(
         title=f"{ARENA} step by step: {_steps(plan)}",
@@ -46,6 +46,11 @@ def arena_map(memory: MemoryPlan) -> ArenaMap | None:
     )
 
 
+def peak_step(plan: ArenaPlan) -> int | None:
+    """The step of the peak; None without buffers, and where a report names one that there is not."""
+    return plan.peak_scope if plan.peak_scope is not None and plan.peak_scope < len(plan.scopes) else None
+
+
 def _steps(plan: ArenaPlan) -> str:
     count = len(plan.scopes)
     steps = f"{count:,} {'step' if count == 1 else 'steps'}, one a node"
@@ -54,7 +59,8 @@ def _steps(plan: ArenaPlan) -> str:
     return steps
 
 
-def _is_alive(one: PlacedBuffer, step: int | None) -> bool:
+def is_alive(one: PlacedBuffer, step: int | None) -> bool:
+    """Whether ``one`` is there at ``step``; nothing is at none."""
     return step is not None and one.first is not None and one.last is not None and one.first <= step <= one.last
 
 

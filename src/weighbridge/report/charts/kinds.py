@@ -29,5 +29,30 @@ KINDS: Final[Mapping[str, Kind]] = {
         "Parameters and MACs by layer",
         "Above what each layer stores, below what it computes: where a network is heavy is seldom where it works.",
         _drawn_by("inversion"),
+        shared=(),
+    ),
+    "activations-weights": Kind(
+        "Activations and weights by layer",
+        "Above the bytes of what comes out of each layer, below those of its weights: the first layers are heavy in the one, "
+        "the last in the other.",
+        _drawn_by("activations_weights"),
+        shared=(),
+    ),
+    "memory": Kind(
+        "Memory over time",
+        "The bytes that are alive while each layer runs; ruled is the peak, which has to fit.",
+        _drawn_by("memory"),
+    ),
+    "arena": Kind(
+        "Arena map",
+        "Every buffer at its offset, for the steps at which it is alive; full are those alive at the step of the peak, which is "
+        "ruled.",
+        _drawn_by("arena"),
+    ),
+    "peaks": Kind(
+        "Peak memory by policy",
+        "One network, and what different rules of what is alive make of its peak.",
+        _drawn_by("peaks"),
+        shared=("x",),
     ),
 }

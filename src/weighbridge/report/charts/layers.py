@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
 import altair
@@ -10,29 +10,40 @@ import altair
 from weighbridge.counts import NodeFacts
 from weighbridge.errors import printable
 from weighbridge.report.charts.panel import IS_PICKED, Datum, Subject, key
+from weighbridge.report.charts.theme import WIDTH
+from weighbridge.report.record import told_apart
 
-__all__ = ["MOST", "NAMED", "layer_axis", "most", "picked_opacity", "rows"]
+__all__ = ["MOST", "NAMED", "layer_axis", "layer_width", "most", "picked_opacity", "rows", "thinned"]
 
 MOST: Final = 2000
 """So many marks a panel has at most: a browser draws more, but nobody sees them."""
 NAMED: Final = 30
 """Up to so many layers stand under their names, more under their numbers."""
+_STRETCHES: Final = 500
+"""Into so many stretches the layers are divided where there are more than ``MOST``."""
+_BETWEEN: Final = 0.85
+"""The part of its room that a bar takes."""
 
 
 def rows(
     subject: Subject, values: Callable[[int, NodeFacts], Datum], places: Sequence[int] | None = None
 ) -> tuple[Datum, ...]:
-    """A row for each layer, or for those at ``places``: its key, its number from 1 on, its name, its operator, its ``values``."""
+    """A row for each layer, or for those at ``places``: its key, its number from 1 on, its name, its operator, its ``values``.
+
+    Where layers stand under their names, two of one name are told apart.
+    """
     nodes = subject.report.nodes
+    places = range(len(nodes)) if places is None else places
+    names = _axis_names(subject) if len(nodes) <= NAMED else [printable(node.name, 80) for node in nodes]
     return tuple(
         {
             "key": key(subject.place, place),
             "layer": place + 1,
-            "name": printable(nodes[place].name, 80),
+            "name": names[place],
             "operator": printable(nodes[place].operator, 40),
             **values(place, nodes[place]),
         }
-        for place in (range(len(nodes)) if places is None else places)
+        for place in places
     )
 
 
@@ -44,14 +55,56 @@ def most(sizes: Sequence[float | None]) -> tuple[list[int], str | None]:
     return sorted(ranked), f"drawn are the {MOST:,} largest of {len(sizes):,} layers; the table has all"
 
 
-def layer_axis(subject: Subject) -> altair.X:
-    """The layers in the order in which they run: under their names where these have room, else by number."""
-    if len(subject.report.nodes) <= NAMED:
-        axis: Any = altair.Axis(labelAngle=-90, labelLimit=140, labelOverlap=False)
-        return altair.X("name:N", sort=None, title="layer", axis=axis)
-    return altair.X(
-        "layer:Q", title="layer, in the order in which they run", scale=altair.Scale(zero=False, nice=False)
+def thinned(columns: Sequence[Sequence[float | None]], kept: Collection[int] = ()) -> tuple[list[int], str | None]:
+    """The places that show the outline of ``columns``, which have an entry a layer, and a note where that is not all of them.
+
+    Of each stretch of layers they are the largest in every column and the first that is unknown in it; those ``kept`` are
+    there in any case.
+    """
+    length = len(columns[0])
+    if length <= MOST:
+        return list(range(length)), None
+    found = {*kept, *(place for column in columns for place in _outline(column))}
+    return sorted(found), (
+        f"drawn are the largest of each stretch of {-(-length // _STRETCHES):,} among {length:,} layers; the table has all"
     )
+
+
+def _outline(column: Sequence[float | None]) -> Iterator[int]:
+    stretch = -(-len(column) // _STRETCHES)
+    for start in range(0, len(column), stretch):
+        places = range(start, min(start + stretch, len(column)))
+        known = [(size, -place) for place in places if (size := column[place]) is not None]
+        if known:
+            yield -max(known)[1]
+        if len(known) < len(places):
+            yield next(place for place in places if column[place] is None)
+
+
+def layer_axis(subject: Subject, *, is_labelled: bool = True) -> altair.X:
+    """The layers in the order in which they run: under their names where these have room, else by number.
+
+    Without labels it is that of a panel above another with the same axis.
+    """
+    count = len(subject.report.nodes)
+    hidden: dict[str, Any] = {} if is_labelled else {"labels": False, "ticks": False, "title": None}
+    if count <= NAMED:
+        axis: Any = altair.Axis(labelAngle=-90, labelLimit=140, labelOverlap=False, grid=False, **hidden)
+        return altair.X("name:N", sort=None, title="layer", axis=axis, scale=altair.Scale(domain=_axis_names(subject)))
+    axis = altair.Axis(tickMinStep=1, format=",d", grid=False, **hidden)
+    scale = altair.Scale(domain=[0.5, count + 0.5], nice=False, zero=False)
+    return altair.X("layer:Q", title="layer, in the order in which they run", axis=axis, scale=scale)
+
+
+def layer_width(subject: Subject) -> float:
+    """The width of a bar, in pixels: the room of a layer, or of a stretch where there are many."""
+    count = len(subject.report.nodes)
+    room = WIDTH / (count if 0 < count <= MOST else _STRETCHES)
+    return round(max(1.0, _BETWEEN * room), 2)
+
+
+def _axis_names(subject: Subject) -> list[str]:
+    return list(told_apart(printable(node.name, 80) for node in subject.report.nodes))
 
 
 def picked_opacity() -> Any:
