@@ -11,8 +11,8 @@ from weighbridge.report.charts.theme import PALETTE
 __all__ = ["activations_weights"]
 
 _SERIES: Final = (
-    Series("output_bytes", "activations", "B", PALETTE[0]),
-    Series("weight_bytes", "weights", "B", PALETTE[1]),
+    Series("output_bytes", "bytes of activations", "B", PALETTE[0]),
+    Series("weight_bytes", "bytes of weights", "B", PALETTE[1]),
 )
 
 

@@ -20,8 +20,9 @@ __all__ = ["arena"]
 
 _TENSOR: Final = "tensor"
 _SCRATCH: Final = "scratch"
-_FAINT: Final = 0.3
-"""How strong the inside of a buffer is that is not alive at the peak."""
+_FULL: Final = 0.7
+_FAINT: Final = 0.2
+"""How strong the inside of a buffer is that is alive at the peak, and of one that is not; the edges are full."""
 
 
 def arena(subject: Subject) -> Panel | NoPanel:
@@ -31,23 +32,29 @@ def arena(subject: Subject) -> Panel | NoPanel:
     if plan is None:
         return NoPanel(f"{ARENA} does not apply: {printable(memory.inapplicable.get(ARENA, 'the report has no plan'))}")
     peak = peak_step(plan)
-    placed = [one for one in plan.buffers if one.first is not None and one.last is not None]
+    steps = len(plan.scopes)
+    placed = [one for one in plan.buffers if _is_between(one, steps)]
     if not any(one.aligned_bytes for one in placed):
         return NoPanel(f"{ARENA}: no buffer is alive at any step")
     name, ruled = f"arena_{subject.place}", f"arena_peak_{subject.place}"
-    datasets = {name: tuple(_rows(subject, _room(placed, peak), peak))}
-    drawing: Any = _buffers(name, len(plan.scopes))
+    datasets = {name: tuple(_rows(subject, _room(placed, peak), peak, steps))}
+    drawing: Any = _buffers(name, steps)
     if peak is not None:
         datasets[ruled] = ({"step": peak},)
         drawing += (
             altair.Chart(altair.NamedData(ruled))
-            .mark_rule(aria=False, color=ACCENT, strokeDash=[4, 3], strokeWidth=1.5)
+            .mark_rule(aria=False, color=ACCENT, strokeDash=[4, 3], strokeWidth=2)
             .encode(x="step:Q", tooltip=altair.Tooltip("step:Q", title="peak at step", format=",d"))
         )
     said = f"{sized(plan.bytes)}{_where(plan, peak)}"
     title = altair.TitleParams(ARENA, subtitle=said, limit=WIDTH)
     drawing = drawing.properties(width=WIDTH, height=HEIGHT * 3 // 2, title=title)
     return Panel(drawing, datasets, f"{ARENA}: {said}", tuple(_notes(plan, len(placed))))
+
+
+def _is_between(one: PlacedBuffer, steps: int) -> bool:
+    """Whether ``one`` is there at one of ``steps``."""
+    return one.first is not None and one.last is not None and one.first <= min(one.last, steps - 1)
 
 
 def _where(plan: ArenaPlan, peak: int | None) -> str:
@@ -69,7 +76,7 @@ def _room(placed: Sequence[PlacedBuffer], peak: int | None) -> Sequence[PlacedBu
     return sorted(placed, key=lambda one: (not is_alive(one, peak), -one.aligned_bytes))[:MOST]
 
 
-def _rows(subject: Subject, buffers: Sequence[PlacedBuffer], peak: int | None) -> Iterator[Datum]:
+def _rows(subject: Subject, buffers: Sequence[PlacedBuffer], peak: int | None, steps: int) -> Iterator[Datum]:
     places = _places(subject)
     for one in buffers:
         first, last = one.first or 0, one.last or 0
@@ -86,7 +93,7 @@ def _rows(subject: Subject, buffers: Sequence[PlacedBuffer], peak: int | None) -
             "first": first,
             "last": last,
             "from": first - 0.5,
-            "until": last + 0.5,
+            "until": min(last, steps - 1) + 0.5,
             "is_alive": is_alive(one, peak),
         }
 
@@ -110,11 +117,11 @@ def _buffers(name: str, steps: int) -> Any:
                 scale=altair.Scale(domain=[-0.5, max(steps, 1) - 0.5], nice=False, zero=False),
             ),
             x2="until:Q",
-            y=altair.Y("offset:Q", title="offset", axis=amounts("B")),
+            y=altair.Y("offset:Q", title="offset in bytes", axis=amounts("B")),
             y2="end:Q",
-            color=altair.Color("kind:N", scale=kinds, title=None, legend=altair.Legend(orient="top")),
+            color=altair.Color("kind:N", scale=kinds, title=None, legend=altair.Legend(orient="bottom")),
             stroke=altair.Stroke("kind:N", scale=kinds, legend=None),
-            fillOpacity=altair.condition("datum.is_alive", altair.value(0.85), altair.value(_FAINT)),
+            fillOpacity=altair.condition("datum.is_alive", altair.value(_FULL), altair.value(_FAINT)),
             opacity=picked_opacity(),
             tooltip=[
                 altair.Tooltip("tensor:N"),

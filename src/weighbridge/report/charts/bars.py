@@ -84,10 +84,12 @@ def rows_of_bars(subject: Subject, series: Sequence[Series], nothing: str) -> Pa
 def _largest(subject: Subject, data: Layers, series: Series) -> str:
     column = data.columns[series.field]
     size, place = max(((size, -place) for place, size in enumerate(column) if size), default=(0, 0))
+    is_known = None not in column
     if not size:
-        return f"no {series.title}"
+        return f"no {series.title}" if is_known else f"the {series.title} are not known"
     name = next(row["name"] for row in data.rows if row["layer"] == 1 - place)
-    return f"most {series.title} at {name}: {sized(size) if series.unit else exact(size)}"
+    known = "" if is_known else " that are known"
+    return f"most {series.title}{known} at {name}: {sized(size) if series.unit else exact(size)}"
 
 
 def sized(size: int) -> str:

@@ -84,14 +84,14 @@ def _outline(column: Sequence[float | None]) -> Iterator[int]:
 def layer_axis(subject: Subject, *, is_labelled: bool = True) -> altair.X:
     """The layers in the order in which they run: under their names where these have room, else by number.
 
-    Without labels it is that of a panel above another with the same axis.
+    Without labels it is that of a panel above another that has them.
     """
     count = len(subject.report.nodes)
-    hidden: dict[str, Any] = {} if is_labelled else {"labels": False, "ticks": False, "title": None}
     if count <= NAMED:
-        axis: Any = altair.Axis(labelAngle=-90, labelLimit=140, labelOverlap=False, grid=False, **hidden)
+        names = altair.Axis(labelAngle=-90, labelLimit=140, labelOverlap=False, grid=False)
+        axis: Any = names if is_labelled else None
         return altair.X("name:N", sort=None, title="layer", axis=axis, scale=altair.Scale(domain=_axis_names(subject)))
-    axis = altair.Axis(tickMinStep=1, format=",d", grid=False, **hidden)
+    axis = altair.Axis(tickMinStep=1, format=",d", grid=False) if is_labelled else None
     scale = altair.Scale(domain=[0.5, count + 0.5], nice=False, zero=False)
     return altair.X("layer:Q", title="layer, in the order in which they run", axis=axis, scale=scale)
 
