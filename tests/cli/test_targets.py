@@ -10,11 +10,13 @@ import numpy as np
 import onnx
 import pytest
 
+from weighbridge import weigh
 from weighbridge.cli.main import main
 from weighbridge.devices import catalogue
 
 DEVICE = (Path(catalogue.__file__).parent / "toy.toml").read_text(encoding="utf-8")
 TABLE = (Path(catalogue.__file__).parent / "energy" / "45nm.toml").read_text(encoding="utf-8")
+SAVED = weigh("lenet5").to_json()
 LAYER = "layer linear --c-i 4 --c-o 4"
 SEPARABLE = "separable --c-i 4 --c-o 4 --k 3 --h-o 8"
 READERS = {
@@ -32,6 +34,7 @@ READERS = {
     "weigh model.py:Net": "model.py",
     "weigh model.onnx": "model.onnx",
     "weigh ./model.onnx --on toy": "weights.bin",
+    "report saved.json": "saved.json",
 }
 """Commands, and a file that each of them reads."""
 FORMATS = ("--json", "--csv", "--markdown")
@@ -41,7 +44,14 @@ FORMATS = ("--json", "--csv", "--markdown")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with every kind of file that a command reads."""
     monkeypatch.chdir(tmp_path)
-    texts = {"d.toml": DEVICE, "t.toml": TABLE, "net.toml": "x", "config.json": "{}", "model.py": "x = 1"}
+    texts = {
+        "saved.json": SAVED,
+        "d.toml": DEVICE,
+        "t.toml": TABLE,
+        "net.toml": "x",
+        "config.json": "{}",
+        "model.py": "x = 1",
+    }
     for name, text in texts.items():
         Path(name).write_text(text, encoding="utf-8")
     value = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])
@@ -83,7 +93,7 @@ def test_what_a_command_reads_is_not_written_over(
     file = READERS[command]
     before = Path(file).read_bytes()
     place = SPELLED[spelled](file)
-    for option in FORMATS if command.startswith("weigh") else FORMATS[:1]:
+    for option in FORMATS if command.startswith(("weigh", "report")) else FORMATS[:1]:
         assert main([*command.split(), option, place]) == 2
         captured = capsys.readouterr()
         assert captured.out == ""
@@ -137,6 +147,8 @@ def test_other_files_are_written_and_written_again(capsys: pytest.CaptureFixture
             f"{LAYER} --on d.toml --json l.json",
             f"{SEPARABLE} --on d.toml --json s.json",
             "batching 1:1ms --json b.json",
+            "report saved.json --json again.json --csv c -o page.html",
+            "plot saved.json inversion -o inversion.svg",
         ):
             assert main(command.split()) == 0, capsys.readouterr().err
 

@@ -25,11 +25,11 @@ from mutations import mutate
 
 from weighbridge.api import weigh
 from weighbridge.cli.output import formatted
+from weighbridge.cli.targets import Output
 from weighbridge.errors import BadModel, WeighbridgeError
 from weighbridge.frontends.aten_archive import read_json as read_pt2_json
 from weighbridge.frontends.onnx_model import read
 from weighbridge.frontends.tflite_read import read_model
-from weighbridge.report.peaks import LIVE
 
 MEMORY_BYTES = 1 << 30
 CASE_SECONDS = 20
@@ -103,7 +103,7 @@ def run(number: int, path: Path) -> tuple[bool, str]:
         given = sizes(path, number)
         past = True
         report = weigh(path, **given, **_OPTIONS[number % len(_OPTIONS)])
-        formatted(report, _FORMATS[number % len(_FORMATS)], depth=None, all_rows=True, policy=LIVE)
+        formatted(report, _FORMATS[number % len(_FORMATS)], Output(all_rows=True))
     except WeighbridgeError as error:
         message = str(error)
         if not message.isprintable() or not error.what or (isinstance(error, BadModel) and not error.where):

@@ -13,13 +13,15 @@ from weighbridge.cli.calculator_commands import COMMANDS as CALCULATORS
 from weighbridge.cli.completion import devices, sources
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 from weighbridge.cli.options import at_options
+from weighbridge.cli.output_options import output_options
+from weighbridge.cli.saved_commands import COMMANDS as SAVED
 from weighbridge.errors import BadSpec
 
 __all__ = ["app", "execute"]
 
 _COMPLETION_VARIABLE: Final = "_WEIGHBRIDGE_COMPLETE"
 _SHELLS: Final = ("bash", "zsh", "fish")
-_NETWORK, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and costs", "Output", "Checks"
+_NETWORK, _COSTS, _CHECKS = "The network", "Widths and costs", "Checks"
 
 _HELP: Final = """\
 What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.
@@ -28,6 +30,7 @@ What a neural network costs before it is shipped: exact under a named convention
   weighbridge weigh alexnet
   weighbridge weigh model.onnx --batch 1 --on stm32f746
   weighbridge weigh model.tflite --on nrf52840
+  weighbridge weigh mobilenet_v2 -o page.html
   weighbridge weigh --help
 """
 
@@ -51,6 +54,7 @@ Examples:
   weighbridge weigh torchvision:resnet50 --on jetson-agx-orin --precision int8
   weighbridge weigh model.py:Net:width=64 --input 1x3x224x224
   weighbridge weigh alexnet --weight-bits first=8 --weight-bits last=8 --weight-bits rest=4 -o alexnet.md
+  weighbridge weigh mobilenet_v2 --on mcu -o page.html
 
 \b
 Exit codes:
@@ -251,40 +255,7 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
     metavar="NAME",
     help="Show the figures of another counter's convention beside ours: fvcore, st, vela. Repeatable.",
 )
-@option(_OUTPUT, "--json", **TO_OUTPUT, help="Write the report as JSON; - or no name behind it is the standard output.")
-@option(_OUTPUT, "--csv", **TO_OUTPUT, help="Write a row for every node as CSV.")
-@option(_OUTPUT, "--markdown", **TO_OUTPUT, help="Write the report as Markdown.")
-@option(
-    _OUTPUT,
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Write the report to a file, in the format of its suffix: .json, .csv, .md, .txt. Repeatable.",
-)
-@option(
-    _OUTPUT,
-    "--depth",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Levels of the module tree to show; by default as many as fit 40 rows.",
-)
-@option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the module tree.")
-@option(
-    _OUTPUT,
-    "--policy",
-    default="live",
-    metavar="NAME",
-    help="Memory policy that the bytes alive at each layer follow, as in pair_in_place; by default live.",
-)
-@option(
-    _OUTPUT,
-    "--map",
-    "with_map",
-    is_flag=True,
-    help="Draw the arena by the memory policy arena_tflm, step by step, with what is alive at its peak.",
-)
+@output_options
 @option(
     _CHECKS,
     "--strict",
@@ -293,11 +264,13 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
 )
 @option(_CHECKS, "--require-fit", is_flag=True, help="Exit with 1 unless it fits every device given.")
 def _weigh_command(**options: Any) -> Callable[[], int]:
+    from weighbridge.cli.targets import Output
     from weighbridge.cli.weigh import Request, carry_out
 
-    request = Request(**options)
+    output = Output(**{name: options.pop(name) for name in Output._fields})
+    request = Request(**options, output=output)
     return lambda: carry_out(request)
 
 
-for _command in CALCULATORS:
+for _command in (*CALCULATORS, *SAVED):
     app.add_command(_command)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-__all__ = ["devices", "layers", "sources"]
+__all__ = ["devices", "layers", "saved", "sources"]
 
 
 def sources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -35,6 +35,18 @@ def layers(context: click.Context, parameter: click.Parameter, incomplete: str) 
     else:
         offers = [*KINDS, *(f"{name}." for name in names())]
     return [offer for offer in offers if offer.startswith(incomplete)]
+
+
+def saved(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Files; behind the first of them also the charts, where the command takes the name of one at its end."""
+    from click.shell_completion import CompletionItem
+
+    offers = [CompletionItem(incomplete, type="file")]
+    if "chart" in context.params and (context.params["saved"] or context.params["chart"]):
+        from weighbridge.report.charts.kinds import KINDS
+
+        offers += (CompletionItem(name, help=kind.title) for name, kind in KINDS.items() if name.startswith(incomplete))
+    return offers
 
 
 def _offers(names: Sequence[str], incomplete: str) -> list[Any]:

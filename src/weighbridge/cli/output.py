@@ -4,36 +4,112 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
+from weighbridge.cli.targets import STDOUT, Output, Target
+from weighbridge.errors import BadSpec
 from weighbridge.report import Report
+from weighbridge.report.page import Page
+from weighbridge.report.peaks import LIVE, check_profile
 from weighbridge.report.spans import Line
 from weighbridge.report.terminal import Look, render, text
 from weighbridge.report.view import node_table, page
 
-__all__ = ["formatted", "look_of", "show", "show_lines", "write"]
+__all__ = [
+    "check_policy",
+    "check_shown",
+    "formatted",
+    "inexact",
+    "look_of",
+    "show_lines",
+    "warn_of_inexact",
+    "write",
+    "write_all",
+]
 
 _FILE_WIDTH = 100
 
 
-def formatted(
-    report: Report, kind: str, *, depth: int | None, all_rows: bool, policy: str, with_map: bool = False
-) -> str:
-    """The report as ``json``, ``csv``, ``markdown`` or ``text``; ``policy`` is the one that the bytes alive follow."""
+def formatted(report: Report, kind: str, output: Output) -> str:
+    """The report as ``json``, ``csv``, ``markdown`` or ``text``."""
     if kind == "json":
         return report.to_json()
     if kind == "csv":
         from weighbridge.report.csv import render as render_csv
 
-        return render_csv(node_table(report, policy=policy))
-    shown = page(report, depth=depth, all_rows=all_rows, policy=policy, with_map=with_map)
+        return render_csv(node_table(report, policy=output.policy))
     if kind == "markdown":
         from weighbridge.report.markdown import render as render_markdown
 
-        return render_markdown(shown)
-    return text(shown, Look(_FILE_WIDTH))
+        return render_markdown(_page(report, output))
+    return text(_page(report, output), Look(_FILE_WIDTH))
+
+
+def _page(report: Report, output: Output) -> Page:
+    return page(report, depth=output.depth, all_rows=output.all_rows, policy=output.policy, with_map=output.with_map)
+
+
+def check_shown(report: Report, output: Output) -> None:
+    """Raises ``BadSpec`` for a part of the page that is asked for and that this report cannot have."""
+    check_policy(report, output.policy)
+    if output.with_map:
+        from weighbridge.report.arena_map import check_map
+
+        check_map(report.memory)
+
+
+def check_policy(report: Report, policy: str) -> None:
+    """Raises ``BadSpec`` where ``policy`` has no running profile in ``report``; for the one that nobody has to ask for, never."""
+    if policy != LIVE:
+        check_profile(report.memory, policy)
+
+
+def write_all(reports: Mapping[str, Report], targets: Iterable[Target], output: Output) -> None:
+    """Write ``reports``, which are by their titles, to every target; those of one report get the only one.
+
+    A file that cannot be written does not keep the others from being written, nor the report from the screen; then
+    ``BadSpec`` is raised.
+    """
+    failures = []
+    for target in targets:
+        if target.kind == "screen":
+            _show(reports, output)
+            continue
+        content = _content(reports, target.kind, output)
+        try:
+            write(content, None if target.place == STDOUT else Path(target.place))
+        except OSError as error:
+            if target.place == STDOUT:
+                raise
+            failures.append(f"{target.place}: cannot be written: {error.strerror or error}")
+    if failures:
+        raise BadSpec("; ".join(failures), hint="everything else was written")
+
+
+def _content(reports: Mapping[str, Report], kind: str, output: Output) -> str:
+    if kind == "html":
+        from weighbridge.report.html_file import render as render_page
+
+        return render_page(reports, policy=output.policy, depth=output.depth)
+    (report,) = reports.values()
+    return formatted(report, kind, output)
+
+
+def warn_of_inexact(report: Report) -> None:
+    """Say on standard error that the report, which nobody sees on the screen, has lower bounds in it."""
+    if not report.is_exact:
+        sys.stderr.write(f"weighbridge: warning: not exact: {inexact(report)}\n")
+
+
+def inexact(report: Report) -> str:
+    """What a report that is not exact misses."""
+    from weighbridge.report.headlines import missing
+
+    if report.facts.exact:
+        return "the memory plan misses tensors of unknown size"
+    return missing(report.facts) or "MACs or parameters are lower bounds"
 
 
 def write(content: str, path: Path | None) -> None:
@@ -46,11 +122,13 @@ def write(content: str, path: Path | None) -> None:
         file.write(content)
 
 
-def show(report: Report, *, depth: int | None, all_rows: bool, policy: str, with_map: bool) -> None:
-    """Print the report to standard output, in colour if it is a terminal that has some."""
+def _show(reports: Mapping[str, Report], output: Output) -> None:
+    """Print the reports under each other to standard output, in colour if it is a terminal that has some."""
     look = look_of(sys.stdout)
-    shown = page(report, depth=depth, all_rows=all_rows, policy=policy, with_map=with_map)
-    show_lines(render(shown, look), look)
+    for place, (title, report) in enumerate(reports.items()):
+        if place:
+            write("\n", None)
+        show_lines(render(_page(report, output)._replace(title=title), look), look)
 
 
 def show_lines(lines: Iterable[Line], look: Look) -> None:

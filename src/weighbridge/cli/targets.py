@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from weighbridge.cli.extra import report_extra
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.sources import USER_FILE, file_of
 
-__all__ = ["STDOUT", "Input", "check_targets", "inputs_of"]
+__all__ = ["STDOUT", "Input", "Output", "Target", "check_targets", "file_format", "inputs_of", "targets_of"]
 
 STDOUT: Final = "-"
+_SUFFIXES: Final = {
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+    ".html": "html",
+    ".htm": "html",
+}
+_OF_SEVERAL: Final = ("screen", "html")
+"""Formats that show several reports."""
+
+
+class Output(NamedTuple):
+    """The options that say where reports go and what is shown of them, as they were written."""
+
+    json: str | None = None
+    csv: str | None = None
+    markdown: str | None = None
+    outputs: Sequence[str] = ()
+    depth: int | None = None
+    all_rows: bool = False
+    policy: str = "live"
+    with_map: bool = False
+
+
+class Target(NamedTuple):
+    """Where something is written: ``json``, ``csv``, ``markdown``, ``text``, ``html`` or ``screen``, and a file or ``-``."""
+
+    kind: str
+    place: str
 
 
 class Input(NamedTuple):
@@ -36,6 +68,37 @@ def inputs_of(source: str | None = None, on: Iterable[str] = (), energy: str | N
         for name, what in named:
             if (path := path_of(name)) is not None:
                 yield Input(path, what)
+
+
+def targets_of(output: Output, inputs: Iterable[Input], reports: int = 1) -> tuple[Target, ...]:
+    """Everything to write; what is on standard output alone is not on the screen as well.
+
+    Raises ``BadSpec`` as ``check_targets`` does, and for a format that is unknown or takes one report where there are more,
+    and ``MissingExtra`` where what draws a page is not installed.
+    """
+    named = (("json", output.json), ("csv", output.csv), ("markdown", output.markdown))
+    targets = [Target(kind, place) for kind, place in named if place is not None]
+    targets += (Target(file_format(file, _SUFFIXES), file) for file in output.outputs)
+    check_targets((target.place for target in targets), inputs)
+    if all(target.place != STDOUT for target in targets):
+        targets.append(Target("screen", STDOUT))
+    alone = next((target for target in targets if target.kind not in _OF_SEVERAL), None)
+    if reports > 1 and alone is not None:
+        hint = "the screen and -o page.html show several; give the others one at a time"
+        raise BadSpec(f"{reports:,} reports for a format that takes one: {alone.kind}", where=alone.place, hint=hint)
+    if any(target.kind == "html" for target in targets):
+        with report_extra("a page in HTML"):
+            import weighbridge.report.html_file  # noqa: F401 - looked at now, used when all is weighed
+    return tuple(targets)
+
+
+def file_format(file: str, formats: Mapping[str, str]) -> str:
+    """What ``formats`` have for the suffix of ``file``.  Raises ``BadSpec`` for another suffix."""
+    kind = formats.get(Path(file).suffix.lower())
+    if kind is None:
+        hint = f"the suffixes are {', '.join(formats)}"
+        raise BadSpec(f"no format has the suffix of {file!r}", where="-o", hint=hint)
+    return kind
 
 
 def check_targets(places: Iterable[str | None], inputs: Iterable[Input] = ()) -> None:

@@ -10,22 +10,22 @@ from typing import Any, Final
 
 from weighbridge.api import weigh
 from weighbridge.cli.inputs import is_size, parse
-from weighbridge.cli.output import formatted, show, write
+from weighbridge.cli.output import check_shown, inexact, warn_of_inexact, write_all
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
-from weighbridge.cli.targets import STDOUT, check_targets, inputs_of
+from weighbridge.cli.targets import Output, inputs_of, targets_of
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report
-from weighbridge.report.peaks import LIVE, check_profile, policy_named
+from weighbridge.report.peaks import policy_named
 from weighbridge.report.record import told_apart
+from weighbridge.report.view import title
 from weighbridge.sources import USER_FILE, file_of, is_named_model
 
 __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
 
 DOES_NOT_FIT: Final = 1
 NOT_EXACT: Final = 3
-_SUFFIXES: Final = {".json": "json", ".csv": "csv", ".md": "markdown", ".markdown": "markdown", ".txt": "text"}
 
 
 class Request(NamedTuple):
@@ -48,46 +48,27 @@ class Request(NamedTuple):
     fps: str | None = None
     energy: str | None = None
     battery: str | None = None
-    json: str | None = None
-    csv: str | None = None
-    markdown: str | None = None
-    outputs: Sequence[str] = ()
-    depth: int | None = None
-    all_rows: bool = False
-    policy: str = LIVE
-    with_map: bool = False
     strict: bool = False
     require_fit: bool = False
+    output: Output = Output()
 
 
 def carry_out(request: Request) -> int:
     """Weigh, write everything that was asked for, and return the exit code.
 
-    Every option is looked at before the work begins.  A file that cannot be written does not keep the others from being
-    written, nor the report from the screen.
+    Every option is looked at before the work begins.
     """
-    targets = list(_targets(request))
+    targets = targets_of(request.output, inputs_of(request.source, request.on, request.energy))
     if request.require_fit and not request.on:
         raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
-    policy_named(request.policy)
+    policy_named(request.output.policy)
     with progress() as tell:
         report = _weighed(request, tell)
-    _check(report, request)
-    failures = _write_all(report, targets, request)
-    if failures:
-        raise BadSpec("; ".join(failures), hint="everything else was written")
-    if not report.is_exact and targets[-1][0] != "screen" and not request.strict:
-        sys.stderr.write(f"weighbridge: warning: not exact: {_inexact(report)}\n")
+    check_shown(report, request.output)
+    write_all({title(report): report}, targets, request.output)
+    if targets[-1].kind != "screen" and not request.strict:
+        warn_of_inexact(report)
     return _judged(report, request)
-
-
-def _check(report: Report, request: Request) -> None:
-    """Raises ``BadSpec`` for a part of the page that this network cannot have."""
-    check_profile(report.memory, request.policy)
-    if request.with_map:
-        from weighbridge.report.arena_map import check_map
-
-        check_map(report.memory)
 
 
 def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
@@ -127,46 +108,6 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
     return replace(report, network=report.network._replace(source=request.source))
 
 
-def _targets(request: Request) -> Iterator[tuple[str, str]]:
-    """(format, file or ``-``) of everything to write; the report goes to the screen if nothing else does."""
-    named = (("json", request.json), ("csv", request.csv), ("markdown", request.markdown))
-    targets = [(kind, place) for kind, place in named if place is not None]
-    for file in request.outputs:
-        kind = _SUFFIXES.get(Path(file).suffix.lower())
-        if kind is None:
-            raise BadSpec(
-                f"no format has the suffix of {file!r}", where="-o", hint=f"the suffixes are {', '.join(_SUFFIXES)}"
-            )
-        targets.append((kind, file))
-    check_targets((place for _, place in targets), inputs_of(request.source, request.on, request.energy))
-    yield from targets
-    if all(place != STDOUT for _, place in targets):
-        yield "screen", STDOUT
-
-
-def _write_all(report: Report, targets: Iterable[tuple[str, str]], request: Request) -> list[str]:
-    """Write the report to every target; returns what could not be written, and why."""
-    failures = []
-    shape: dict[str, Any] = {
-        "depth": request.depth,
-        "all_rows": request.all_rows,
-        "policy": request.policy,
-        "with_map": request.with_map,
-    }
-    for kind, place in targets:
-        if kind == "screen":
-            show(report, **shape)
-            continue
-        text = formatted(report, kind, **shape)
-        try:
-            write(text, None if place == STDOUT else Path(place))
-        except OSError as error:
-            if place == STDOUT:
-                raise
-            failures.append(f"{place}: cannot be written: {error.strerror or error}")
-    return failures
-
-
 def _dims(options: Iterable[str]) -> Iterator[tuple[str, int]]:
     for option in options:
         name, _, size = option.rpartition("=")
@@ -194,7 +135,7 @@ def _judged(report: Report, request: Request) -> int:
     if request.require_fit and short:
         return _explain(f"does not fit {', '.join(short)}", DOES_NOT_FIT)
     if request.strict and not report.is_exact:
-        return _explain(f"not exact: {_inexact(report)}", NOT_EXACT)
+        return _explain(f"not exact: {inexact(report)}", NOT_EXACT)
     if request.require_fit and unsure:
         return _explain(f"whether it fits {', '.join(unsure)} cannot be told", DOES_NOT_FIT)
     if request.precision is None or not report.facts.macs:
@@ -202,14 +143,6 @@ def _judged(report: Report, request: Request) -> int:
     from weighbridge.estimates import precision_named
 
     return warn_without_rate(request.on, precision_named(request.precision))
-
-
-def _inexact(report: Report) -> str:
-    from weighbridge.report.headlines import missing
-
-    if report.facts.exact:
-        return "the memory plan misses tensors of unknown size"
-    return missing(report.facts) or "MACs or parameters are lower bounds"
 
 
 def _explain(reason: str, code: int) -> int:

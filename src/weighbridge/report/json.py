@@ -173,7 +173,8 @@ class _Misfit(Exception):
 
 
 def _expected(what: str, value: object) -> _Misfit:
-    return _Misfit(f"must be {what}, not {shown(value)}")
+    found = _one_line(value) if value is None or isinstance(value, bool) else shown(value)
+    return _Misfit(f"must be {what}, not {found}")
 
 
 _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: "null"}

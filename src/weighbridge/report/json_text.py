@@ -46,7 +46,7 @@ def parsed(text: str | bytes) -> object:
     def of_digits(digits: str) -> object:
         return int(digits) if len(digits) <= _MOST_DIGITS else refused(f"is a number of {len(digits):,} digits")
 
-    hooks: dict[str, Callable[..., object]] = {
+    hooks: dict[str, Any] = {
         "parse_constant": lambda name: refused(f"{name} is no JSON number"),
         "object_pairs_hook": of_pairs,
     }
@@ -57,15 +57,14 @@ def parsed(text: str | bytes) -> object:
     return data
 
 
-def _read(text: str | bytes, hooks: dict[str, Callable[..., object]], of_digits: Callable[[str], object]) -> object:
+def _read(text: str | bytes, hooks: dict[str, Any], of_digits: Callable[[str], object]) -> object:
     try:
         try:
             return json.loads(text, **hooks)
         except json.JSONDecodeError:
             raise
-        except (
-            ValueError
-        ):  # too many digits; a hook for each number costs time, so that it is there on the second try alone
+        except ValueError:
+            # There are too many digits somewhere.  A hook for each number takes time, so that only a second try has it.
             return json.loads(text, parse_int=of_digits, **hooks)
     except json.JSONDecodeError as error:
         raise BadSpec(f"this is no saved report: {_explained(error)}") from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from textwrap import wrap
 from typing import Any, Final
 
 import vl_convert
 
+from weighbridge.errors import printable
 from weighbridge.report.charts.panel import Chart
 from weighbridge.report.charts.theme import config
 
@@ -14,17 +17,35 @@ __all__ = ["FORMATS", "picture"]
 
 FORMATS: Final = ("svg", "png", "pdf")
 
+_LINE: Final = 120
+"""Characters of the small print that stand beside each other above a chart."""
 
-def picture(chart: Chart, kind: str, theme: str = "light", scale: float = 2) -> bytes:
-    """``chart``, which has a panel, as a file of ``kind``; ``scale`` is how many pixels of a PNG stand for one of the chart."""
-    spec: dict[str, Any] = {
-        **(chart.spec or {}),
+
+def picture(chart: Chart, kind: str, titles: Sequence[str], *, theme: str = "light", scale: float = 2) -> bytes:
+    """``chart``, which has a panel, as a file of ``kind``; ``scale`` is how many pixels of a PNG stand for one of the chart.
+
+    A picture stands alone: above the chart are its title, ``titles`` of the reports that it is of, and what it leaves out.
+    """
+    drawing = dict(chart.spec or {})
+    whole: dict[str, Any] = {name: drawing.pop(name) for name in ("$schema", "params") if name in drawing}
+    whole |= {
+        "title": {"text": chart.title, "subtitle": list(_small_print(chart, titles))},
+        "description": f"{chart.title}: {chart.description}",
+        "vconcat": [drawing],
         "datasets": {name: list(map(dict, rows)) for name, rows in chart.datasets.items()},
     }
     options: Mapping[str, Any] = {"config": dict(config(theme)), "allowed_base_urls": []}
     if kind == "svg":
-        svg: str = vl_convert.vegalite_to_svg(spec, **options)
-        return svg.encode()
+        svg: str = vl_convert.vegalite_to_svg(whole, **options)
+        return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(whole["description"])}" ', 1).encode()
     if kind == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(spec, **options))
-    return bytes(vl_convert.vegalite_to_png(spec, scale=scale, **options))
+        return bytes(vl_convert.vegalite_to_pdf(whole, **options))
+    return bytes(vl_convert.vegalite_to_png(whole, scale=scale, **options))
+
+
+def _small_print(chart: Chart, titles: Sequence[str]) -> Iterator[str]:
+    """Lines; each of several reports has its title at its own panel."""
+    of = titles if len(titles) == 1 else ()
+    on = (f"on {printable(chart.device)}",) if chart.device else ()
+    for sentence in (" ".join((*of, *on)), *chart.notes, *chart.reasons):
+        yield from wrap(sentence, _LINE)

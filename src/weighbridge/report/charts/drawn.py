@@ -12,7 +12,7 @@ from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.charts.panel import PICKED, Chart, Kind, NoPanel, Panel, Subject
 from weighbridge.report.record import OnDevice, Report, told_apart
 
-__all__ = ["chart", "charts"]
+__all__ = ["chart", "charts", "devices_of"]
 
 _EXACT: Final = 2**53
 """Up to here a browser has every whole number."""
@@ -22,12 +22,17 @@ _TITLE: Final = 80
 
 def charts(reports: Mapping[str, Report], policy: str) -> tuple[Chart, ...]:
     """Every chart there is of ``reports`` by their titles; those of a device once for each device that a report names."""
-    devices = tuple(dict.fromkeys(name for report in reports.values() for name in _by_device(report)))
+    devices = devices_of(reports) or (None,)
     return tuple(
         chart(name, reports, policy, device)
         for name, kind in KINDS.items()
-        for device in (devices or (None,) if kind.of_device else (None,))
+        for device in (devices if kind.of_device else (None,))
     )
+
+
+def devices_of(reports: Mapping[str, Report]) -> tuple[str, ...]:
+    """The devices that any of ``reports`` names, under the names by which charts have them."""
+    return tuple(dict.fromkeys(name for report in reports.values() for name in _by_device(report)))
 
 
 def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | None = None) -> Chart:
