@@ -30,12 +30,12 @@ def found(demand: Demand, chip: Device, precision: str | None = None) -> Rooflin
 
 
 def test_the_corners_of_one_memory_and_one_rate() -> None:
-    """2000 operations a second over 1000 B/s meet at 2; the layer is at 5.3 operations a byte, the network at 5.3 too."""
+    """2000 operations a second over 1000 B/s meet at 2; the layer and the network are at 5.3 operations a byte."""
     roofline = found(needs(CONV, POOL), device(memory("DRAM", BOTH, 1000, 1000), int8=2000))
     assert (roofline.memories, roofline.bandwidth_bytes_per_s) == (("DRAM",), 1000)
     (roof,) = roofline.roofs
     assert roof[:4] == ("int8", "core", 2000, 2.0)
-    assert roof.points == ((1.0, 1000.0), (2.0, 2000.0), (10.0, 2000.0))
+    assert roof.points == ((0.1, 100.0), (2.0, 2000.0), (100.0, 2000.0))
 
 
 def test_a_layer_attains_its_operations_over_its_time() -> None:

@@ -31,7 +31,7 @@ class Roof(NamedTuple):
 
     ``ops_per_s`` is the dense peak of ``unit``; ``ridge_ops_per_byte`` = peak / bandwidth, where the slanted part meets the
     flat one, None where the bandwidth is not known and the roof is flat alone.  ``points`` lead along the roof from left to
-    right, past every layer, to powers of ten on both sides; none where a float does not hold them.
+    right, past every layer and a decade beyond every ridge, to powers of ten; none where a float does not hold them.
     """
 
     precision: str
@@ -64,7 +64,7 @@ def roofs(
     peaks.sort(key=lambda peak: -peak.ops_per_s.value)
     ridges = [None if bandwidth is None else quotient(peak.ops_per_s.value, bandwidth) for peak in peaks]
     intensities = [time.intensity_ops_per_byte for time in times]
-    least, most = _around([*intensities, floor.intensity_ops_per_byte, *ridges])
+    least, most = _around([*intensities, floor.intensity_ops_per_byte], ridges)
     found = [
         Roof(peak.precision, peak.unit, peak.ops_per_s.value, ridge, _points(peak, bandwidth, ridge, least, most))
         for peak, ridge in zip(peaks, ridges, strict=True)
@@ -83,10 +83,11 @@ def _bandwidth(demand: Demand, device: Device) -> tuple[tuple[str, ...], int | N
     return tuple(memory.name for memory in used), sum(known) if known and is_known else None
 
 
-def _around(intensities: Sequence[float | None]) -> tuple[float, float]:
-    """The powers of ten below and above all that are greater than zero; of 1 where none is."""
-    powers = [math.log10(intensity) for intensity in intensities if intensity] or [0.0]
-    least, most = math.ceil(min(powers)) - 1, math.floor(max(powers)) + 1
+def _around(intensities: Sequence[float | None], ridges: Sequence[float | None]) -> tuple[float, float]:
+    """The powers of ten below and above all ``intensities``, and past a decade on both sides of the ``ridges``; of 1 where none is."""
+    powers = [math.log10(intensity) for intensity in intensities if intensity]
+    powers += (math.log10(ridge) + side for ridge in ridges if ridge for side in (-1, 1))
+    least, most = math.ceil(min(powers, default=0.0)) - 1, math.floor(max(powers, default=0.0)) + 1
     return 10.0 ** max(-_LAST_DECADE, least), 10.0 ** min(_LAST_DECADE, most)
 
 

@@ -55,4 +55,34 @@ KINDS: Final[Mapping[str, Kind]] = {
         _drawn_by("peaks"),
         shared=("x",),
     ),
+    "roofline": Kind(
+        "Roofline",
+        "To the right a layer computes more with each byte that it moves, upwards it computes faster. No layer is above the "
+        "roofs: the slanted one is what memory delivers, the flat one what the units compute. Left of the ridge memory binds, "
+        "right of it computing.",
+        _drawn_by("roofline"),
+        of_device=True,
+        shared=("x", "y"),
+    ),
+    "latency": Kind(
+        "Time of each layer",
+        "The longer of computing and moving bytes, layer by layer; the colour says which of the two it is.",
+        _drawn_by("latency"),
+        of_device=True,
+    ),
+    "throughput": Kind(
+        "Throughput against batch",
+        "Inferences a second that the floor and the sum over the layers allow: a larger batch reads the weights once for more "
+        "inputs, until computing binds.",
+        _drawn_by("throughput"),
+        of_device=True,
+        shared=("x", "y"),
+    ),
+    "energy": Kind(
+        "Energy by component and level",
+        "What the arithmetic takes, and what everything fetched once takes from each level of memory. Each step of the axis is "
+        "ten times the last.",
+        _drawn_by("energy"),
+        shared=("x",),
+    ),
 }
