@@ -58,6 +58,10 @@ def check_shown(report: Report, output: Output) -> None:
         from weighbridge.report.arena_map import check_map
 
         check_map(report.memory)
+    if output.model_explorer is not None:
+        from weighbridge.report.model_explorer import check_nodes
+
+        check_nodes(report)
 
 
 def check_policy(report: Report, policy: str) -> None:
@@ -77,15 +81,35 @@ def write_all(reports: Mapping[str, Report], targets: Iterable[Target], output: 
         if target.kind == "screen":
             _show(reports, output)
             continue
-        content = _content(reports, target.kind, output)
         try:
-            write(content, None if target.place == STDOUT else Path(target.place))
+            _write(reports, target, output)
         except OSError as error:
             if target.place == STDOUT:
                 raise
             failures.append(f"{target.place}: cannot be written: {error.strerror or error}")
     if failures:
         raise BadSpec("; ".join(failures), hint="everything else was written")
+
+
+def _write(reports: Mapping[str, Report], target: Target, output: Output) -> None:
+    if target.kind == "node data":
+        (report,) = reports.values()
+        _write_node_data(report, target.place, output.policy)
+    else:
+        content = _content(reports, target.kind, output)
+        write(content, None if target.place == STDOUT else Path(target.place))
+
+
+def _write_node_data(report: Report, place: str, policy: str) -> None:
+    """Write a file a metric to a folder, and say on standard error what they leave out.  Raises ``OSError``."""
+    from weighbridge.report.model_explorer import node_data
+
+    made = node_data(report, policy)
+    Path(place).mkdir(exist_ok=True)
+    for name, content in made.files.items():
+        write(content, Path(place, name))
+    for note in made.notes:
+        sys.stderr.write(f"weighbridge: node data: {note}\n")
 
 
 def _content(reports: Mapping[str, Report], kind: str, output: Output) -> str:

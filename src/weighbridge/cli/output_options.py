@@ -38,6 +38,12 @@ _OPTIONS: Final = (
     ),
     option(
         OUTPUT,
+        "--model-explorer",
+        metavar="FOLDER",
+        help="Write what the nodes of the model's file cost as node data for Model Explorer, a file for each metric.",
+    ),
+    option(
+        OUTPUT,
         "--depth",
         type=click.IntRange(min=1),
         metavar="N",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from weighbridge.cli.extra import report_extra
 from weighbridge.cli.output import check_policy
 from weighbridge.cli.progress import progress
-from weighbridge.cli.saved import read_saved, saved_inputs
+from weighbridge.cli.saved import HOW_TO_SAVE, read_saved, saved_inputs
 from weighbridge.cli.targets import check_targets, file_format
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
@@ -24,6 +24,8 @@ __all__ = ["Request", "carry_out"]
 
 _FORMATS: Final = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 _SCALE: Final = 2.0
+_SCALES: Final = (0.25, 8)
+"""The least and the most: a picture of several reports has a hundred million pixels then."""
 
 
 class Request(NamedTuple):
@@ -45,8 +47,7 @@ def carry_out(request: Request) -> int:
     """
     kind = _kind(request)
     picture_format = file_format(request.output, _FORMATS)
-    if request.scale is not None and picture_format != "png":
-        raise BadSpec(f"a picture as {picture_format} has no pixels", where="--scale", hint="it is for -o FILE.png")
+    scale = _scale(request.scale, picture_format)
     policy_named(request.policy)
     check_targets([request.output], saved_inputs(request.saved))
     with report_extra("a chart"):
@@ -65,7 +66,7 @@ def carry_out(request: Request) -> int:
         if drawn.spec is None:
             what = f"there is no chart {request.chart}: {'; '.join(drawn.reasons)}"
             raise BadSpec(what, where=", ".join(request.saved))
-        content = picture(drawn, picture_format, tuple(reports), theme=request.theme, scale=request.scale or _SCALE)
+        content = picture(drawn, picture_format, tuple(reports), theme=request.theme, scale=scale)
     _write(content, Path(request.output))
     for note in (*drawn.reasons, *drawn.notes):
         sys.stderr.write(f"weighbridge: note: {note}\n")
@@ -86,7 +87,22 @@ def _kind(request: Request) -> Kind:
         of_devices = ", ".join(name for name, one in KINDS.items() if one.of_device)
         hint = f"leave it out; charts of a device are {of_devices}" if of_devices else "leave it out"
         raise BadSpec(f"the chart {request.chart} is of no device", where="--on", hint=hint)
+    if not request.saved:
+        raise BadSpec("no saved report stands before the chart", where="SAVED", hint=HOW_TO_SAVE)
     return kind
+
+
+def _scale(asked_for: float | None, picture_format: str) -> float:
+    if asked_for is None:
+        return _SCALE
+    if picture_format != "png":
+        raise BadSpec(f"a picture as {picture_format} has no pixels", where="--scale", hint="it is for -o FILE.png")
+    least, most = _SCALES
+    if not least <= asked_for <= most:
+        raise BadSpec(
+            f"must be from {least} to {most}, not {asked_for}", where="--scale", hint="2 is sharp on most screens"
+        )
+    return asked_for
 
 
 def _device(names: Sequence[str], request: Request) -> str | None:
@@ -95,9 +111,8 @@ def _device(names: Sequence[str], request: Request) -> str | None:
         return request.on
     listed = f"the devices are {', '.join(names)}"
     if request.on is not None:
-        where = " and ".join(request.saved)
-        what = f"{where}: no report has the device {request.on!r}"
-        raise BadSpec(what, where="--on", hint=listed if names else "weigh it with --on DEVICE")
+        hint = listed if names else "weigh it with --on DEVICE"
+        raise BadSpec(f"no report has the device {request.on!r}", where="--on", hint=hint)
     if len(names) > 1:
         raise BadSpec(f"the chart {request.chart} is of one device", where="--on", hint=listed)
     return names[0]

@@ -16,13 +16,13 @@ from weighbridge.report.json_text import parsed
 from weighbridge.report.record import told_apart
 from weighbridge.report.view import title
 
-__all__ = ["read_saved", "saved_inputs"]
+__all__ = ["HOW_TO_SAVE", "read_saved", "saved_inputs"]
 
 STDIN: Final = "-"
 _MOST_BYTES: Final = 1 << 28
 """Of a saved report, some hundred times what the largest networks make: a device that never ends is no report."""
 _TITLE: Final = 70
-_SAVE: Final = "give what `weighbridge weigh SOURCE --json FILE` wrote"
+HOW_TO_SAVE: Final = "give what `weighbridge weigh SOURCE --json FILE` wrote"
 _WEIGHED: Final = ("onnx", "tflite", "pt2", "toml")
 """Formats of networks, by the names that ``sniff`` has for them."""
 
@@ -63,7 +63,7 @@ def _read(place: str) -> Report:
     except WeighbridgeError as error:
         other = None if error.where else _of_another_kind(place)
         where = ": ".join(filter(None, ("the standard input" if place == STDIN else place, error.where)))
-        raise other or BadSpec(error.what, where=where, hint=error.hint or _SAVE) from None
+        raise other or BadSpec(error.what, where=where, hint=error.hint or HOW_TO_SAVE) from None
 
 
 def _content(place: str) -> bytes:
@@ -123,7 +123,7 @@ def _of_another_kind(place: str) -> BadSpec | None:
         return BadSpec("this is a Python file, not a saved report", where=place, hint=_weigh_first(f"{place}:NAME"))
     if found in ("json", "text", "unknown"):
         return None
-    hint = _weigh_first(place) if found in _WEIGHED else _SAVE
+    hint = _weigh_first(place) if found in _WEIGHED else HOW_TO_SAVE
     return BadSpec(f"this is {FORMATS[found]}, not a saved report", where=place, hint=hint)
 
 

@@ -83,7 +83,7 @@ def _report_command(saved: tuple[str, ...], **options: Any) -> Callable[[], int]
 
 
 @click.command("plot", cls=_PlotCommand, help=_PLOT_HELP)
-@click.argument("saved", metavar="SAVED...", nargs=-1, required=True, shell_complete=saved)
+@click.argument("saved", metavar="SAVED...", nargs=-1, shell_complete=saved)
 @click.argument("chart", metavar="CHART")
 @option(
     _CHART,
@@ -110,9 +110,9 @@ def _report_command(saved: tuple[str, ...], **options: Any) -> Callable[[], int]
 @option(
     OUTPUT,
     "--scale",
-    type=click.FloatRange(0.25, 8),
+    type=float,
     metavar="N",
-    help="Of a PNG: how many of its pixels stand for one of the chart's some 800 across; by default 2.",
+    help="Of a PNG: how many of its pixels stand for one of the chart's some 800 across, from 0.25 to 8; by default 2.",
 )
 def _plot_command(**options: Any) -> Callable[[], int]:
     from weighbridge.cli.plot import Request, carry_out

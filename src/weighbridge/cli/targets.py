@@ -34,6 +34,7 @@ class Output(NamedTuple):
     csv: str | None = None
     markdown: str | None = None
     outputs: Sequence[str] = ()
+    model_explorer: str | None = None
     depth: int | None = None
     all_rows: bool = False
     policy: str = "live"
@@ -41,7 +42,9 @@ class Output(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where something is written: ``json``, ``csv``, ``markdown``, ``text``, ``html`` or ``screen``, and a file or ``-``."""
+    """What is written where: ``json``, ``csv``, ``markdown``, ``text``, ``html``, ``screen`` or ``node data``, and a file,
+    a folder or ``-``.
+    """
 
     kind: str
     place: str
@@ -79,7 +82,11 @@ def targets_of(output: Output, inputs: Iterable[Input], reports: int = 1) -> tup
     named = (("json", output.json), ("csv", output.csv), ("markdown", output.markdown))
     targets = [Target(kind, place) for kind, place in named if place is not None]
     targets += (Target(file_format(file, _SUFFIXES), file) for file in output.outputs)
-    check_targets((target.place for target in targets), inputs)
+    read = tuple(inputs)
+    check_targets((target.place for target in targets), read)
+    if output.model_explorer is not None:
+        _check_folder(output.model_explorer, [*read, *(Input(Path(one.place), "another report") for one in targets)])
+        targets.append(Target("node data", output.model_explorer))
     if all(target.place != STDOUT for target in targets):
         targets.append(Target("screen", STDOUT))
     alone = next((target for target in targets if target.kind not in _OF_SEVERAL), None)
@@ -130,6 +137,30 @@ def _check_file(place: str, others: Sequence[str], inputs: Sequence[Input]) -> N
         raise BadSpec(f"cannot be written: {error}", where=place, hint="name another file") from None
     if lost is not None:
         raise BadSpec(f"the report would overwrite {lost}", where=place, hint="name another file")
+
+
+def _check_folder(place: str, others: Iterable[Input]) -> None:
+    """Look at the folder for files of node data, which is made where it is not there.
+
+    Raises ``BadSpec`` where that cannot be, and where one of the files would overwrite one of ``others``.
+    """
+    from weighbridge.report.model_explorer import may_be_named
+
+    folder = Path(place)
+    try:
+        if place == STDOUT or (folder.exists() and not folder.is_dir()):
+            raise BadSpec(
+                "node data are several files and take a folder", where=place, hint="name one that is there or new"
+            )
+        if not folder.parent.is_dir():
+            raise BadSpec(f"there is no folder {str(folder.parent)!r}", where=place, hint="make it first")
+        named = (one for one in others if may_be_named(one.path.name))
+        lost = next((one for one in named if one.path.resolve().parent == folder.resolve()), None)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadSpec(f"cannot be written: {error}", where=place, hint="name another folder") from None
+    if lost is not None:
+        what = f"{lost.path.name} in it is {lost.what}, and a file of node data may be called so"
+        raise BadSpec(what, where=place, hint="name another folder")
 
 
 def _is_lost(target: Path, read: Path) -> bool:

@@ -19,6 +19,8 @@ FORMATS: Final = ("svg", "png", "pdf")
 
 _LINE: Final = 120
 """Characters of the small print that stand beside each other above a chart."""
+_ABOVE: Final = 12
+"""Pixels between the small print and what is drawn, which may begin with a title of its own."""
 
 
 def picture(chart: Chart, kind: str, titles: Sequence[str], *, theme: str = "light", scale: float = 2) -> bytes:
@@ -29,7 +31,7 @@ def picture(chart: Chart, kind: str, titles: Sequence[str], *, theme: str = "lig
     drawing = dict(chart.spec or {})
     whole: dict[str, Any] = {name: drawing.pop(name) for name in ("$schema", "params") if name in drawing}
     whole |= {
-        "title": {"text": chart.title, "subtitle": list(_small_print(chart, titles))},
+        "title": {"text": chart.title, "subtitle": list(_small_print(chart, titles)), "offset": _ABOVE},
         "description": f"{chart.title}: {chart.description}",
         "vconcat": [drawing],
         "datasets": {name: list(map(dict, rows)) for name, rows in chart.datasets.items()},

@@ -69,7 +69,8 @@ def _by_device(report: Report) -> Mapping[str, OnDevice]:
 
 def _panel(kind: Kind, subject: Subject) -> Panel | NoPanel:
     if kind.of_device and subject.on is None:
-        return NoPanel("no device was asked for; weigh it with --on DEVICE")
+        was = "this device was not asked for" if subject.report.on else "no device was asked for"
+        return NoPanel(f"{was}; weigh it with --on DEVICE")
     return kind.panel(subject)
 
 
