@@ -90,13 +90,13 @@ def rate_sentence(ops_per_s: int, unit: str | None) -> str:
     return f"2 x MACs at {short(ops_per_s)}OPS ({printable(unit or '')})"
 
 
-def sizes(report: Report) -> Iterator[Headline]:
-    """Parameters, and the bytes that storing them takes."""
+def sizes(report: Report, *, in_full: bool = False) -> Iterator[Headline]:
+    """Parameters, and the bytes that storing them takes; of what is deployed ``in_full``, or where it differs."""
     facts = report.facts
     parts = learned_parts(facts.weights, facts.biases, facts.other_parameters)
     of = f": {', '.join(parts)}" if len(parts) > 1 else f", all of them {parts[0].split()[1]}" if parts else ""
     yield count_headline("parameters", facts.parameters, f"learned elements, each storage once{of}", facts.exact)
-    if facts.deployed_parameters != facts.parameters:
+    if in_full or facts.deployed_parameters != facts.parameters:
         yield count_headline(
             "deployed params", facts.deployed_parameters, "parameters left after folding, batch norm first", facts.exact
         )
@@ -109,7 +109,7 @@ def sizes(report: Report) -> Iterator[Headline]:
     yield bytes_headline(
         "model size", facts.parameter_bytes, f"parameters {_widths(report)}{weights}{constants}", facts.exact
     )
-    if facts.deployed_bytes not in (None, facts.parameter_bytes):
+    if in_full or facts.deployed_bytes not in (None, facts.parameter_bytes):
         label = "deployed size" if report.network.graph == "deployed" else "stored size"
         yield bytes_headline(label, facts.deployed_bytes, _STORED, facts.exact)
 

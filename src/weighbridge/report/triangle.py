@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.headlines import activations, by_conventions, bytes_headline, computation, lower_bound, sizes
+from weighbridge.report.headlines import (
+    NOT_VERIFIED,
+    activations,
+    by_conventions,
+    bytes_headline,
+    computation,
+    lower_bound,
+    sizes,
+)
 from weighbridge.report.page import Headline, Quantity
 from weighbridge.report.record import OnDevice, Report, told_apart
 from weighbridge.units import joules, seconds, significant
 
 __all__ = ["Corner", "CornerRow", "triangle"]
+
+_UNKNOWN: Final = Quantity("unknown", "unknown")
 
 
 class CornerRow(NamedTuple):
@@ -22,20 +33,25 @@ class CornerRow(NamedTuple):
 
 
 class Corner(NamedTuple):
-    """A corner of the triangle: its question, its figures, and what to ask for where there are none."""
+    """A corner of the triangle: its question, its figures, and what is to be said of them, or asked for where there are none."""
 
     name: str
     question: str
     rows: tuple[CornerRow, ...]
-    hint: str
+    note: str
 
 
 def triangle(reports: Iterable[Report], policy: str) -> tuple[Corner, ...]:
     """The three corners, with a figure of each report in every row; the peak is that of the memory ``policy``."""
     shown = tuple(reports)
     return (
-        Corner("Smaller", "Does it fit?", _rows([_smaller(report, policy) for report in shown]), ""),
-        Corner("Faster", "Will it be ready in time?", _rows([_faster(report) for report in shown]), _no_device(shown)),
+        Corner("Smaller", "Does it fit?", _rows([_smaller(report, policy, len(shown) > 1) for report in shown]), ""),
+        Corner(
+            "Faster",
+            "Will it be ready in time?",
+            _rows([_faster(report) for report in shown]),
+            _no_device(shown) or _doubtful(shown),
+        ),
         Corner("Greener", "What does it draw?", _rows([_greener(report) for report in shown]), _no_energy(shown)),
     )
 
@@ -46,8 +62,8 @@ def _rows(figures: Iterable[Iterable[Headline]]) -> tuple[CornerRow, ...]:
     return tuple(CornerRow(label, tuple(found.get(label) for found in by_model)) for label in labels)
 
 
-def _smaller(report: Report, policy: str) -> Iterator[Headline]:
-    yield from sizes(report)
+def _smaller(report: Report, policy: str, is_comparison: bool) -> Iterator[Headline]:
+    yield from sizes(report, in_full=is_comparison)
     yield from activations(report.facts)
     named, memory = printable(policy, 40), report.memory
     node = memory.peak_node.get(policy)
@@ -59,28 +75,31 @@ def _faster(report: Report) -> Iterator[Headline]:
     yield from computation(report)
     yield from by_conventions(report.facts)
     for name, on in _devices(report):
-        latency = on.latency
-        if latency.floor_s is None:
-            yield Headline(
-                f"latency floor, {name}", Quantity("unknown", "unknown"), "see the device below", is_exact=False
-            )
-            continue
-        time = lower_bound(seconds(latency.floor_s), latency.exact)
-        doubt = "" if latency.verified else "; rests on a figure that is not verified"
-        bound = f"bound by {latency.bound}" if latency.bound else "compute alone"
-        meaning = f"{bound}, {_conditions(on)}: nothing on this device is faster{doubt}"
-        yield Headline(f"latency floor, {name}", Quantity(time, time), meaning, latency.exact)
-        point = next(
-            (one for one in (on.throughput.by_batch if on.throughput else ()) if one.batch == on.conditions.batch), None
-        )
-        if point is not None and point.per_s is not None:
-            rate = significant(point.per_s)
-            yield Headline(
-                f"throughput, {name}",
-                Quantity(f"{rate} /s", f"{rate} /s"),
-                "at most: batch over the floor",
-                point.exact,
-            )
+        yield _latency(name, on)
+        yield _throughput(name, on)
+
+
+def _latency(name: str, on: OnDevice) -> Headline:
+    latency, label = on.latency, f"latency floor, {name}"
+    if latency.floor_s is None:
+        return Headline(label, _UNKNOWN, "the section of the device says why", is_exact=False)
+    time = lower_bound(f"{_doubt(on)}{seconds(latency.floor_s)}", latency.exact)
+    bound = f"bound by {latency.bound}" if latency.bound else "of what is known"
+    return Headline(label, Quantity(time, time), f"{bound}, {_conditions(on)}", latency.exact)
+
+
+def _throughput(name: str, on: OnDevice) -> Headline:
+    label, points = f"throughput, {name}", on.throughput.by_batch if on.throughput else ()
+    point = next((one for one in points if one.batch == on.conditions.batch), None)
+    if point is None or point.per_s is None:
+        return Headline(label, _UNKNOWN, "there is no floor, or no batch size", is_exact=False)
+    rate = f"{_doubt(on)}{significant(point.per_s)} /s"
+    return Headline(label, Quantity(rate, rate), "at most: batch over the floor", point.exact)
+
+
+def _doubt(on: OnDevice) -> str:
+    """What stands before a figure that rests on one that is not verified."""
+    return "" if on.latency.verified else "~"
 
 
 def _greener(report: Report) -> Iterator[Headline]:
@@ -100,7 +119,7 @@ def _greener(report: Report) -> Iterator[Headline]:
 
 def _energy(label: str, energy_j: float | None, meaning: str, is_exact: bool) -> Headline:
     if energy_j is None:
-        return Headline(label, Quantity("unknown", "unknown"), meaning, is_exact=False)
+        return Headline(label, _UNKNOWN, meaning, is_exact=False)
     value = lower_bound(joules(energy_j), is_exact)
     return Headline(label, Quantity(value, value), meaning, is_exact)
 
@@ -113,6 +132,11 @@ def _conditions(on: OnDevice) -> str:
     precision = printable(on.conditions.precision or "unknown precision", 40)
     batch = "unknown" if on.conditions.batch is None else f"{on.conditions.batch:,}"
     return f"{precision}, batch {batch}"
+
+
+def _doubtful(reports: Iterable[Report]) -> str:
+    doubtful = any(not on.latency.verified and on.latency.floor_s for report in reports for on in report.on)
+    return NOT_VERIFIED if doubtful else ""
 
 
 def _no_device(reports: Iterable[Report]) -> str:
