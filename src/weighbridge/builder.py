@@ -11,7 +11,7 @@ from functools import cache
 
 from .dtypes import DTYPES, DType
 from .errors import GraphError
-from .graph import UNKNOWN, Attribute, Body, Graph, Node, Role, Shape, Tensor, TensorType, check_shape
+from .graph import UNKNOWN, Attribute, Body, FileNode, Graph, Node, Role, Shape, Tensor, TensorType, check_shape
 from .operators.record import REQUIRED, Call, Op, Operand, grouped, parse_operands
 from .operators.table import OPERATORS
 
@@ -24,8 +24,9 @@ _Results = tuple[TensorType | DType, ...]
 class Builder:
     """Collects tensors and nodes in execution order; ``graph()`` freezes them.
 
-    ``operators`` is the table that names are looked up in.  Ids and node names that are taken already get a suffix
-    through ``unused``; everything else that does not fit raises ``GraphError`` with the node's name.
+    ``operators`` is the table that names are looked up in, ``file_node`` what the nodes that are added next come from.  Ids
+    and node names that are taken already get a suffix through ``unused``; everything else that does not fit raises
+    ``GraphError`` with the node's name.
     """
 
     def __init__(self, name: str, operators: Mapping[str, Op] = OPERATORS) -> None:
@@ -35,6 +36,7 @@ class Builder:
         self.nodes: list[Node] = []
         self.inputs: list[str] = []
         self.notes: list[str] = []
+        self.file_node: FileNode | None = None
         self._names: set[str] = set()
         self._numbers: dict[str, int] = {}  # where the search for a free number goes on
         self._types: dict[str, TensorType] = {}  # by tensor id; equal ones are one object
@@ -101,7 +103,7 @@ class Builder:
                 for result, known in zip(results, (*declared, *([None] * len(results))), strict=False)
             )
         ids = self._outputs(node_name, results, outputs)
-        self.nodes.append(Node(node_name, operator, pairs, ids, complete, scope, origin))
+        self.nodes.append(Node(node_name, operator, pairs, ids, complete, scope, origin, file_node=self.file_node))
         return ids
 
     def opaque(
@@ -128,7 +130,19 @@ class Builder:
         if operator == UNKNOWN and not reason:
             reason = "there is no rule for this operator"
         self.nodes.append(
-            Node(node_name, operator, tuple(operands), ids, attributes or {}, scope, origin, tuple(bodies), (), reason)
+            Node(
+                node_name,
+                operator,
+                tuple(operands),
+                ids,
+                attributes or {},
+                scope,
+                origin,
+                tuple(bodies),
+                (),
+                reason,
+                self.file_node,
+            )
         )
         return ids
 

@@ -27,6 +27,7 @@ __all__ = [
     "Allocation",
     "Attribute",
     "Body",
+    "FileNode",
     "Graph",
     "Node",
     "Role",
@@ -124,6 +125,19 @@ class Body:
     trips: int | None = 1
 
 
+class FileNode(NamedTuple):
+    """The node of the model's file that a node of the graph comes from: the name of its graph there (where it has none, what
+    Model Explorer calls it), its position among that graph's nodes, and a name that no other node of it has, "" without one.
+
+    What functions and called graphs take the place of comes from the call in the graph that is weighed, and a node with bodies
+    from the one that holds them.
+    """
+
+    graph: str
+    position: int
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """One call of an operator.
@@ -131,7 +145,8 @@ class Node:
     ``operands`` are pairs (operand name, tensor id) in the operator's order; a variadic operand repeats its name, an
     absent optional one is left out.  ``scope`` is the module path the user wrote, with dots; ``origin`` is what the file
     called the operator; ``fused`` are the unary functions that a pass merged into it, applied to its output in order;
-    ``reason`` says why an ``UNKNOWN`` node, or one whose MACs cannot be known, is not counted.
+    ``reason`` says why an ``UNKNOWN`` node, or one whose MACs cannot be known, is not counted; ``file_node`` is where it comes
+    from, None where that is no node of a file.
     """
 
     name: str
@@ -144,6 +159,7 @@ class Node:
     bodies: tuple[Body, ...] = ()
     fused: tuple[Node, ...] = ()
     reason: str = ""
+    file_node: FileNode | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:

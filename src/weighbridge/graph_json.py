@@ -2,7 +2,8 @@
 
 ```
 {"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role"}], "nodes": [{"name", "operator", "operands":
-[[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason"}],
+[[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason",
+"file_node": [graph, position, name]}],
 "inputs": [id], "outputs": [id], "notes": […], "capture", "allocations": [[bytes, first, last, node]],
 "blocks": [scope], "arena": {"buffers": [[name, bytes, first, last, node, offset, is_scratch]], "scopes": [node],
 "persistent": [[library, pointer_bytes, structure_bytes, kernel_bytes, basis]], "reason"}}
@@ -24,7 +25,7 @@ from typing import Final, NoReturn, TypeVar
 from weighbridge.arena import Arena, ArenaBuffer, PersistentBytes
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadSpec
-from weighbridge.graph import Allocation, Attribute, Body, Graph, Node, Role, Shape, Tensor
+from weighbridge.graph import Allocation, Attribute, Body, FileNode, Graph, Node, Role, Shape, Tensor
 
 __all__ = ["graph_from_dict", "graph_from_json", "graph_to_dict", "graph_to_json"]
 
@@ -33,7 +34,7 @@ SCHEMA: Final = 1
 _GRAPH_KEYS: Final = ("name", "tensors", "nodes", "inputs", "outputs")
 _GRAPH_EXTRAS: Final = ("notes", "capture", "allocations", "blocks", "arena")
 _NODE_KEYS: Final = ("name", "operator", "operands", "outputs")
-_NODE_EXTRAS: Final = ("attributes", "scope", "origin", "bodies", "fused", "reason")
+_NODE_EXTRAS: Final = ("attributes", "scope", "origin", "bodies", "fused", "reason", "file_node")
 _WORD_FLOATS: Final = ("nan", "inf", "-inf")
 
 T = TypeVar("T")
@@ -123,6 +124,7 @@ def _from_node(node: Node) -> dict[str, object]:
         "bodies": [{"name": body.name, "trips": body.trips, "graph": _from_graph(body.graph)} for body in node.bodies],
         "fused": [_from_node(function) for function in node.fused],
         "reason": node.reason,
+        "file_node": node.file_node and list(node.file_node),
     }
     return {
         "name": node.name,
@@ -290,7 +292,14 @@ def _to_node(value: object, path: str) -> Node:
         _items(fields.get("bodies", ()), f"{path}.bodies", _to_body),
         _items(fields.get("fused", ()), f"{path}.fused", _to_node),
         _text(fields.get("reason", ""), f"{path}.reason"),
+        _to_file_node(fields["file_node"], f"{path}.file_node") if "file_node" in fields else None,
     )
+
+
+def _to_file_node(value: object, path: str) -> FileNode:
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        _refuse("the name of a graph, a position in it and the name of a node belong here", path)
+    return FileNode(_text(value[0], f"{path}[0]"), _integer(value[1], f"{path}[1]"), _text(value[2], f"{path}[2]"))
 
 
 def _to_operand(value: object, path: str) -> tuple[str, str]:

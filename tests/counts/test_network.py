@@ -115,6 +115,7 @@ def test_one_layer_in_every_field() -> None:
         "uses_per_weight": 4,
         "exact": True,
         "weight_bytes": 60,
+        "file_node": None,
     }
     assert [(one.m, one.n, one.k, one.groups) for one in node.loops] == [(3, 4, 5, 1)]
 

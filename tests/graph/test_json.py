@@ -14,7 +14,7 @@ from tests.random_graphs import graphs, with_odd_types
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec, GraphError, WeighbridgeError
-from weighbridge.graph import LOOP, UNKNOWN, Body, Graph, Node
+from weighbridge.graph import LOOP, UNKNOWN, Body, FileNode, Graph, Node
 from weighbridge.graph_json import graph_from_dict, graph_from_json, graph_to_dict, graph_to_json
 from weighbridge.passes import deploy
 
@@ -47,6 +47,12 @@ def test_attributes_and_strings_of_any_kind(attributes: dict, name: str) -> None
     again = graph_from_json(graph_to_json(graph))
     assert again == graph
     assert repr(again) == repr(graph)  # 1, 1.0 and True are equal, and not the same
+
+
+def test_where_a_node_comes_from() -> None:
+    graph = Graph("g", {}, (Node("n", UNKNOWN, (), (), file_node=FileNode("main", 7, "conv")),), (), ())
+    assert graph_to_dict(graph)["nodes"][0]["file_node"] == ["main", 7, "conv"]
+    assert graph_from_json(graph_to_json(graph)) == graph
 
 
 def test_numbers_that_json_lacks() -> None:
@@ -121,6 +127,9 @@ def test_what_is_empty_is_left_out() -> None:
         (("nodes", 1, "bodies", 0, "trips"), "two", "$.nodes[1].bodies[0].trips"),
         (("nodes", 1, "bodies", 0, "graph", "nodes", 0, "name"), 1, "$.nodes[1].bodies[0].graph.nodes[0].name"),
         (("nodes", 0, "fused"), [{}], "$.nodes[0].fused[0]"),
+        (("nodes", 0, "file_node"), ["main", 1], "$.nodes[0].file_node"),
+        (("nodes", 0, "file_node"), ["main", True, "conv"], "$.nodes[0].file_node[1]"),
+        (("nodes", 0, "file_node"), ["main", 1, None], "$.nodes[0].file_node[2]"),
         (("outputs",), [1], "$.outputs[0]"),
         (("notes",), "note", "$.notes"),
     ],

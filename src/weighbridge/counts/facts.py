@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from weighbridge.graph import Shape
+from weighbridge.graph import FileNode, Shape
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Loops, Work
 
@@ -61,6 +61,8 @@ class NodeFacts(NamedTuple):
     the shape of the first output, ``output_bytes`` the bytes of all outputs (0 for a view, which owns none).
     ``read_bytes`` and ``write_bytes`` are compulsory traffic, weights included.  ``loops`` are its contractions as
     matrix products; ``uses_per_weight`` is macs / weights.  ``exact``: macs and parameters are both known for certain.
+    ``file_node`` is the node of the model's file that it comes from (of several that were made one, that which made the
+    result or held the weights), None for a network that no file with nodes holds, and in a report without the key.
     """
 
     name: str
@@ -84,6 +86,7 @@ class NodeFacts(NamedTuple):
     uses_per_weight: int | float | None
     exact: bool
     weight_bytes: int | None = None
+    file_node: FileNode | None = None
 
 
 class NetworkFacts(NamedTuple):

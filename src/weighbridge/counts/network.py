@@ -189,6 +189,7 @@ def _node_facts(node: Node, graph: Graph, operators: Mapping[str, Op], cost: Cos
         uses_per_weight=_uses_per_weight(macs, held.weights),
         exact=cost.macs_exact and held.parameters is not None,
         weight_bytes=held.weight_bytes,
+        file_node=node.file_node,
     )
 
 

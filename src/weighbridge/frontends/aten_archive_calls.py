@@ -25,7 +25,7 @@ from weighbridge.frontends.aten_archive_json import Place
 from weighbridge.frontends.aten_archive_values import Symbols
 from weighbridge.frontends.aten_call import Argument, AtenCall, AtenTensor, Ref, refs
 from weighbridge.frontends.aten_recording import NUMBER_ARGUMENTS, Recording, base_name
-from weighbridge.graph import Role, TensorType
+from weighbridge.graph import FileNode, Role, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Reading"]
@@ -70,6 +70,18 @@ def _operator(target: str) -> _Operator:
     return _Operator(base_name(op), overload, base_name(op) != op)
 
 
+def _name(node: Place) -> str:
+    """What PyTorch calls a node when it loads the program; older ones say so only where the result is one tensor.
+
+    Nothing depends on it, so no file is refused for an odd one.
+    """
+    stated = node.members().get("name")
+    if isinstance(stated, str):
+        return stated
+    results = [output.union() for output in node["outputs"].items()]
+    return results[0][1]["name"].text() if [kind for kind, _ in results] == ["as_tensor"] else ""
+
+
 class Reading:
     """Tensors and calls of one program.  ``paths`` are the paths of all modules, to tell those that have none inside."""
 
@@ -78,6 +90,7 @@ class Reading:
         self._symbols = symbols
         self._types: dict[str, TensorType] = {}
         self._kinds: dict[TensorType, TensorType] = {}
+        self._file_node: FileNode | None = None
         names = list(paths)
         outer = {name.rpartition(".")[0] for name in names}
         self._leaves = {name for name in names if name and name not in outer}
@@ -97,7 +110,9 @@ class Reading:
 
     def nodes(self, frame: Frame, graph: Place) -> None:
         """Read all nodes of a graph."""
-        for node in graph["nodes"].items():
+        for index, node in enumerate(graph["nodes"].items()):
+            if not frame.depth:
+                self._file_node = FileNode("graph", index, _name(node))
             self._node(frame, node)
 
     def _type(self, frame: Frame, name: Place) -> TensorType:
@@ -126,7 +141,9 @@ class Reading:
         outputs = [self._made(frame, name, place, result) for place, result in enumerate(results)]
         made = tuple(self._types.get(tensor, _NOTHING) for tensor in outputs)
         self.recording.calls.append(
-            AtenCall(name, operator.op, operator.overload, arguments, tuple(outputs), made, read, scope)
+            AtenCall(
+                name, operator.op, operator.overload, arguments, tuple(outputs), made, read, scope, self._file_node
+            )
         )
         if operator.is_in_place and outputs:
             self._overwrite(frame, node, outputs[0])

@@ -12,7 +12,7 @@ from functools import cache
 
 from weighbridge.errors import GraphError
 from weighbridge.frontends.foreign import Step, asked_step, whole_numbers
-from weighbridge.graph import Allocation, Attribute, Role, TensorType
+from weighbridge.graph import Allocation, Attribute, FileNode, Role, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Argument", "As", "AtenCall", "AtenTensor", "Program", "Ref", "Rule", "refs", "translate"]
@@ -51,7 +51,8 @@ class AtenCall(NamedTuple):
     Arguments that have their default may be missing, so rules state the default of the schema.  A number in the place of
     a tensor stands as a ``Ref`` to a constant without dimensions.  ``outputs`` are ids, "" for a result that nobody
     reads, in the order of the schema (the elements of a list one by one); ``types`` says of every tensor of the call what
-    PyTorch made it.  In-place forms (``add_``) have the name of the operator, and give their result a new id.
+    PyTorch made it.  In-place forms (``add_``) have the name of the operator, and give their result a new id.  ``file_node`` is
+    the node of the file that the call was read from.
     """
 
     name: str
@@ -62,6 +63,7 @@ class AtenCall(NamedTuple):
     made: tuple[TensorType, ...]
     types: Mapping[str, TensorType]
     scope: str = ""
+    file_node: FileNode | None = None
 
     def get(self, name: str, default: Argument = None) -> Argument:
         """An argument, or ``default``, the one in the schema, where it is missing."""

@@ -67,6 +67,7 @@ class _Translation:
 
     def add(self, call: AtenCall) -> None:
         """Add the nodes of a call: all that its rule says, or one unknown node."""
+        self.builder.file_node = call.file_node
         rule = rule_of(call.op, call.overload)
         if rule is None:
             self._unknown(call, f"there is no rule for {call.op}")

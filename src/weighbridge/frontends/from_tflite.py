@@ -18,7 +18,7 @@ from weighbridge.frontends.fresh_names import MAX_NAME
 from weighbridge.frontends.input_sizes import Sizes, settle
 from weighbridge.frontends.onnx_roles import assign_roles
 from weighbridge.frontends.tflite_capture import Capture
-from weighbridge.frontends.tflite_frame import Frame
+from weighbridge.frontends.tflite_frame import Frame, file_nodes
 from weighbridge.frontends.tflite_inputs import Entry, by_label, entry_of, inputs_of
 from weighbridge.frontends.tflite_model import TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_read import read_model
@@ -67,7 +67,7 @@ def _graph(
     sizes = settle({one.label: one.declared for one in inputs}, batch, dims, by_label(inputs, shapes))
     builder = Builder(model.path.stem)
     capture = Capture(model, trusts_shapes=not sizes.is_overridden)
-    frame = Frame(builder, entry.subgraph, subgraph)
+    frame = Frame(builder, entry.subgraph, subgraph, file_nodes=file_nodes(model, entry.subgraph))
     for one in inputs:
         made = builder.input(capture.names.fresh(one.name), sizes.shapes[one.label], one.declared.dtype)
         capture.bind(frame, one.number, made, "its inputs")

@@ -21,7 +21,7 @@ from weighbridge.frontends.onnx_arrays import Array
 from weighbridge.frontends.onnx_attributes import Attributes, attributes_of
 from weighbridge.frontends.onnx_expansion import Expansion, functions_of, key_of
 from weighbridge.frontends.onnx_model import OnnxModel
-from weighbridge.frontends.onnx_names import scope_of
+from weighbridge.frontends.onnx_names import scope_of, told_apart
 from weighbridge.frontends.onnx_scope import (
     Record,
     Scope,
@@ -34,7 +34,7 @@ from weighbridge.frontends.onnx_table import RULES
 from weighbridge.frontends.onnx_tensors import check_payload, dtype_of, type_of
 from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.frontends.onnx_values import Asker, Values
-from weighbridge.graph import MAX_DIMENSION, UNKNOWN, Role, TensorType
+from weighbridge.graph import MAX_DIMENSION, UNKNOWN, FileNode, Role, TensorType
 
 __all__ = ["MAX_EXPANDED", "Capture"]
 
@@ -70,6 +70,8 @@ class Capture:
         self.expansion = Expansion(self.functions)
         self.expanded = 0
         self.contradictions: list[str] = []
+        names = enumerate(told_apart(model.proto.graph.node, graphs_of))
+        self.file_nodes = [FileNode(model.proto.graph.name or "<main>", position, name) for position, name in names]
 
     # What a graph stores and declares
 
@@ -147,6 +149,8 @@ class Capture:
 
     def node(self, scope: Scope, record: Record) -> None:
         name = self.names.node(scope.path, record.name, record.op)
+        if not scope.depth:
+            scope.frame.builder.file_node = self.file_nodes[record.position]
         if scope.path or scope.frame.depth:
             self.expanded += 1
             self.expect(name, 0)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["plain_domain", "scope_of"]
+__all__ = ["plain_domain", "scope_of", "told_apart"]
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
@@ -35,3 +37,25 @@ def scope_of(name: str, metadata: Any) -> str:
         if part:
             path.append(part)
     return ".".join(path)
+
+
+def told_apart(nodes: Iterable[Any], inside: Callable[[Any], Iterable[Any]]) -> list[str]:
+    """The names of a graph's nodes, in the order of the file, each once; ``inside`` gives the graphs in a node's attributes.
+
+    A node without a name, or with one that is taken, is called what onnx-ir's NameFixPass calls it, as tools that show a model
+    run that first: ``node`` or its own name, and the first free number behind it.  Numbers go on through the graphs inside.
+    """
+    return _told_apart(nodes, inside, Counter())
+
+
+def _told_apart(nodes: Iterable[Any], inside: Callable[[Any], Iterable[Any]], numbers: Counter[str]) -> list[str]:
+    names: dict[str, None] = {}
+    for node in nodes:
+        wanted = name = node.name or "node"
+        while name in names:
+            numbers[wanted] += 1
+            name = f"{wanted}_{numbers[wanted]}"
+        names[name] = None
+        for graph in inside(node.attribute):
+            _told_apart(graph.node, inside, numbers)
+    return list(names)

@@ -20,7 +20,9 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 class Record(NamedTuple):
-    """A NodeProto, each field read once; ``outer`` are the names that its subgraphs may take from outside."""
+    """A NodeProto, each field read once; ``outer`` are the names that its subgraphs may take from outside, ``position`` is that
+    in the file's list of nodes.
+    """
 
     name: str
     domain: str
@@ -30,12 +32,13 @@ class Record(NamedTuple):
     attributes: Any
     outer: frozenset[str]
     proto: Any
+    position: int
 
 
 def records_of(protos: Iterable[Any], *, looks_inside: bool = True) -> list[Record]:
     """The nodes of a graph or function.  ``looks_inside`` fills ``outer``, at the price of a walk through all subgraphs."""
     records = []
-    for proto in protos:
+    for position, proto in enumerate(protos):
         domain, attributes = proto.domain, proto.attribute
         graphs = graphs_of(attributes) if looks_inside else ()
         outer = frozenset[str]().union(*map(_free_names, graphs)) if graphs else _NO_NAMES
@@ -52,6 +55,7 @@ def records_of(protos: Iterable[Any], *, looks_inside: bool = True) -> list[Reco
                 attributes,
                 outer,
                 proto,
+                position,
             )
         )
     return records

@@ -223,6 +223,8 @@ class Capture:
     def operator(self, frame: Frame, operator: Operator) -> None:
         name = self.node_name(frame, operator)
         self.nodes.setdefault((frame.subgraph, operator.number), name)
+        if frame.file_nodes:
+            frame.builder.file_node = frame.file_nodes[operator.number]
         if frame.depth:
             self.expansion.add(operator, name)
         special = tflite_control.SPECIAL.get(operator.op)

@@ -37,7 +37,9 @@ def recognise_gates(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Gr
             continue
         name = _FUNCTIONS[gate.operator]
         attributes = operators[name].attributes
-        function = Node(node.name, name, gate.operands, node.outputs, attributes, node.scope, node.origin)
+        function = Node(
+            node.name, name, gate.operands, node.outputs, attributes, node.scope, node.origin, file_node=node.file_node
+        )
         nodes.append(function)
         gone.add(gate.outputs[0])
     if not gone:

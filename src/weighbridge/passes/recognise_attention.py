@@ -226,7 +226,16 @@ class _Attention:
     def _changed(self, node: Node, x: str, operator: str, attributes: Mapping[str, Attribute], shape: Shape) -> str:
         """Puts another operator in the place of ``node``; returns its result, which has another shape now."""
         self.instead[node.name] = (
-            Node(node.name, operator, (("x", x),), node.outputs, attributes, node.scope, node.origin),
+            Node(
+                node.name,
+                operator,
+                (("x", x),),
+                node.outputs,
+                attributes,
+                node.scope,
+                node.origin,
+                file_node=node.file_node,
+            ),
         )
         self.types[node.outputs[0]] = TensorType(shape, self.wiring.tensors[node.outputs[0]].dtype)
         return node.outputs[0]
@@ -295,7 +304,8 @@ class _Attention:
     def _node(
         self, name: str, operator: str, operands: _Operands, made: str, attributes: Mapping[str, Attribute]
     ) -> Node:
-        return Node(name, operator, operands, (made,), attributes, self.last.scope, self.last.origin)
+        last = self.last
+        return Node(name, operator, operands, (made,), attributes, last.scope, last.origin, file_node=last.file_node)
 
     def _is_same(self, node: Node) -> bool:
         """Whether the attention has the type of what it makes, and the MACs of both products."""

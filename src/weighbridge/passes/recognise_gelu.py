@@ -90,7 +90,9 @@ def _whole(wiring: Wiring, function: Node, x: str, inside: _Reading) -> Match | 
     if wiring.tensors[last.outputs[0]].type != wiring.tensors[x].type:
         return None
     attributes = wiring.attributes("gelu", approximate=form.approximate)
-    whole = Node(last.name, "gelu", (("x", x),), last.outputs, attributes, last.scope, last.origin)
+    whole = Node(
+        last.name, "gelu", (("x", x),), last.outputs, attributes, last.scope, last.origin, file_node=last.file_node
+    )
     return Match({last.name: (whole,)}, [function.name, *inside.names, *outside.names])
 
 

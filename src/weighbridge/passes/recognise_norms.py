@@ -225,7 +225,9 @@ def _match(wiring: Wiring, norm: _Norm, axes: int) -> Match | None:
     operands = (("x", operand), ("scale", norm.scale), ("bias", norm.bias))
     attributes = wiring.attributes(norm.name, axis=-axes, epsilon=UNKNOWN)
     present = tuple([(name, tensor) for name, tensor in operands if tensor])
-    node = Node(last.name, norm.name, present, last.outputs, attributes, last.scope, last.origin)
+    node = Node(
+        last.name, norm.name, present, last.outputs, attributes, last.scope, last.origin, file_node=last.file_node
+    )
     if not wiring.makes(node, kind):
         return None
     return Match({last.name: (node,)}, [part.name for part in (*inside, *_casts(wiring, norm))])

@@ -101,6 +101,7 @@ def changed(
         node.bodies,
         node.fused if fused is None else fused,
         node.reason,
+        node.file_node,
     )
 
 
