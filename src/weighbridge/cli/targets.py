@@ -148,6 +148,7 @@ def _check_folder(place: str, others: Iterable[Input]) -> None:
 
     folder = Path(place)
     try:
+        resolved = folder.resolve()
         if place == STDOUT or (folder.exists() and not folder.is_dir()):
             raise BadSpec(
                 "node data are several files and take a folder", where=place, hint="name one that is there or new"
@@ -155,7 +156,7 @@ def _check_folder(place: str, others: Iterable[Input]) -> None:
         if not folder.parent.is_dir():
             raise BadSpec(f"there is no folder {str(folder.parent)!r}", where=place, hint="make it first")
         named = (one for one in others if may_be_named(one.path.name))
-        lost = next((one for one in named if one.path.resolve().parent == folder.resolve()), None)
+        lost = next((one for one in named if one.path.resolve().parent == resolved), None)
     except (OSError, ValueError, RuntimeError) as error:
         raise BadSpec(f"cannot be written: {error}", where=place, hint="name another folder") from None
     if lost is not None:
