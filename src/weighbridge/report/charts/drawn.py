@@ -18,6 +18,8 @@ _EXACT: Final = 2**53
 """Up to here a browser has every whole number."""
 _MOST: Final = 2**1000
 _TITLE: Final = 80
+_LINE: Final = 200
+"""Characters of a line above a panel; fewer have room there."""
 
 
 def charts(reports: Mapping[str, Report], policy: str) -> tuple[Chart, ...]:
@@ -83,7 +85,21 @@ def _spec(kind: Kind, panels: Sequence[tuple[str, Panel]], is_comparison: bool) 
         whole = altair.vconcat(*titled).resolve_scale(**scales)
     spec: dict[str, Any] = whole.add_params(altair.param(name=PICKED, value=[])).to_dict()
     spec.pop("config", None)
+    _cut(spec)
     return spec
+
+
+def _cut(spec: Mapping[str, Any]) -> None:
+    """Cut the lines of all titles to what could be seen of them: a drawing measures each before it does so itself."""
+    title = spec.get("title")
+    if isinstance(title, dict):
+        for part, lines in title.items():
+            if part in ("text", "subtitle"):
+                title[part] = (
+                    printable(lines, _LINE) if isinstance(lines, str) else [printable(one, _LINE) for one in lines]
+                )
+    for part in (*spec.get("vconcat", ()), *spec.get("layer", ())):
+        _cut(part)
 
 
 def _titled(drawing: Any, title: str) -> Any:
@@ -91,7 +107,12 @@ def _titled(drawing: Any, title: str) -> Any:
     own = drawing.title
     if not isinstance(own, altair.TitleParams):
         return drawing.properties(title=title)
-    parts = [text for part in (own.text, own.subtitle) for text in ([part] if isinstance(part, str) else part)]
+    parts = [
+        text
+        for part in (own.text, own.subtitle)
+        if part is not altair.Undefined
+        for text in ([part] if isinstance(part, str) else part)
+    ]
     return drawing.properties(title=altair.TitleParams(title, subtitle=parts, limit=own.limit))
 
 
