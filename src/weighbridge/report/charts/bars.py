@@ -9,9 +9,9 @@ import altair
 
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.axes import amounts
-from weighbridge.report.charts.layers import layer_axis, layer_width, picked_opacity, rows, thinned
+from weighbridge.report.charts.layers import layer_axis, layer_width, picked_opacity, rows, thinned, unknown_bars
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
-from weighbridge.report.charts.theme import HEIGHT, MUTED, WIDTH
+from weighbridge.report.charts.theme import HEIGHT, WIDTH
 from weighbridge.report.peaks import place_of_peak
 from weighbridge.units import decimal_bytes, exact
 
@@ -19,8 +19,6 @@ __all__ = ["Layers", "Series", "bars", "layers", "rows_of_bars", "sized"]
 
 _GAP: Final = 12
 """Between two rows of bars, in pixels."""
-_UNKNOWN: Final = 0.4
-"""How strong the bar of an unknown figure is, which has the height of the panel."""
 
 
 class Series(NamedTuple):
@@ -127,12 +125,7 @@ def bars(
         )
     )
     if None in data.columns[series.field]:
-        drawn += (
-            altair.Chart(altair.NamedData(data.name))
-            .transform_filter(f"datum.{series.field} === null")
-            .mark_rule(aria=False, color=MUTED, strokeWidth=layer_width(subject), strokeOpacity=_UNKNOWN)
-            .encode(tooltip=of_layer, **shared)
-        )
+        drawn += unknown_bars(subject, data.name, series.field, height, tooltip=of_layer, **shared)
     return drawn.properties(width=WIDTH, height=height)
 
 

@@ -10,10 +10,10 @@ import altair
 from weighbridge.counts import NodeFacts
 from weighbridge.errors import printable
 from weighbridge.report.charts.panel import IS_PICKED, Datum, Subject, key
-from weighbridge.report.charts.theme import WIDTH
+from weighbridge.report.charts.theme import MUTED, WIDTH
 from weighbridge.report.record import told_apart
 
-__all__ = ["MOST", "NAMED", "layer_axis", "layer_width", "most", "picked_opacity", "rows", "thinned"]
+__all__ = ["MOST", "NAMED", "layer_axis", "layer_width", "most", "picked_opacity", "rows", "thinned", "unknown_bars"]
 
 MOST: Final = 2000
 """So many marks a panel has at most: a browser draws more, but nobody sees them."""
@@ -21,6 +21,8 @@ NAMED: Final = 30
 """Up to so many layers stand under their names, more under their numbers."""
 _STRETCHES: Final = 500
 """Into so many stretches the layers are divided where there are more than ``MOST``."""
+_UNKNOWN: Final = 0.4
+"""How strong a bar is that stands for an unknown figure."""
 _BETWEEN: Final = 0.85
 """The part of its room that a bar takes."""
 
@@ -101,6 +103,19 @@ def layer_width(subject: Subject) -> float:
     count = len(subject.report.nodes)
     room = WIDTH / (count if 0 < count <= MOST else _STRETCHES)
     return round(max(1.0, _BETWEEN * room), 2)
+
+
+def unknown_bars(subject: Subject, name: str, field: str, height: int, **channels: Any) -> Any:
+    """A grey bar as high as the panel, which is ``height``, for each layer of the dataset ``name`` whose ``field`` is not known.
+
+    ``channels`` are those of the known bars that it lies beside, without ``y``.
+    """
+    return (
+        altair.Chart(altair.NamedData(name))
+        .transform_filter(f"datum.{field} === null")
+        .mark_bar(aria=False, orient="vertical", size=layer_width(subject), color=MUTED, fillOpacity=_UNKNOWN)
+        .encode(y=altair.value(0), y2=altair.value(height), **channels)
+    )
 
 
 def _axis_names(subject: Subject) -> list[str]:
