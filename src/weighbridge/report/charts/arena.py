@@ -105,6 +105,7 @@ def _places(subject: Subject) -> Mapping[str, int]:
 
 def _buffers(name: str, steps: int) -> Any:
     kinds = altair.Scale(domain=[_TENSOR, _SCRATCH], range=[PALETTE[0], PALETTE[1]])
+    legend = altair.Legend(orient="bottom")  # one for both: Vega-Lite warns of two that differ
     whole = [("bytes", "bytes"), ("aligned_bytes", "bytes, aligned"), ("offset", "offset (B)")]
     return (
         altair.Chart(altair.NamedData(name))
@@ -119,8 +120,8 @@ def _buffers(name: str, steps: int) -> Any:
             x2="until:Q",
             y=altair.Y("offset:Q", title="offset in bytes", axis=amounts("B")),
             y2="end:Q",
-            color=altair.Color("kind:N", scale=kinds, title=None, legend=altair.Legend(orient="bottom")),
-            stroke=altair.Stroke("kind:N", scale=kinds, legend=None),
+            color=altair.Color("kind:N", scale=kinds, title=None, legend=legend),
+            stroke=altair.Stroke("kind:N", scale=kinds, title=None, legend=legend),
             fillOpacity=altair.condition("datum.is_alive", altair.value(_FULL), altair.value(_FAINT)),
             opacity=picked_opacity(),
             tooltip=[

@@ -41,8 +41,11 @@ function nameOf(row) {
 }
 
 function reveal(row) {
-  for (let above = parentOf(row); above; above = parentOf(above)) fold(above, true);
-  row.hidden = false;
+  const tree = treeOf(row);
+  if (tree.field) tree.field.value = "";
+  look(tree, "");
+  for (let above = parentOf(row); above; above = parentOf(above)) set(above, true);
+  lay(tree);
   row.scrollIntoView({ block: "center" });
   row.querySelector("button.pick").focus({ preventScroll: true });
 }
@@ -57,46 +60,68 @@ function keysOf(row) {
   return keysByRow.get(row);
 }
 
-// --- trees: who stands below whom is read once, before anything is moved
+// --- trees: who stands below whom is read once, before anything is moved; which rows are shown follows from the modules
+// that are open and from the text that is looked for
 
 const children = new WeakMap();
 const parents = new WeakMap();
-const childrenOf = (row) => children.get(row) ?? [];
+const trees = new WeakMap();
+const childrenOf = (row) => children.get(row);
 const parentOf = (row) => parents.get(row);
+const treeOf = (row) => trees.get(row.closest("table"));
 
 function plant(table) {
   const above = [];
-  const roots = [];
+  const tree = { roots: [], modules: [], closed: new Set(), wanted: "" };
   for (const row of table.tBodies[0].rows) {
     const depth = Number(row.dataset.depth ?? 0);
     above.length = Math.min(depth, above.length);
     const parent = above[depth - 1];
-    if (parent) {
-      parents.set(row, parent);
-      children.set(parent, [...childrenOf(parent), row]);
-    } else {
-      roots.push(row);
-    }
+    if (parent) parents.set(row, parent);
+    (parent ? childrenOf(parent) : tree.roots).push(row);
+    children.set(row, []);
     above[depth] = row;
   }
-  return roots;
-}
-
-function fold(row, isOpen) {
-  const toggle = row.querySelector("button.fold");
-  if (!toggle) return;
-  toggle.setAttribute("aria-expanded", String(isOpen));
-  showBelow(row, isOpen && !row.hidden);
-}
-
-function showBelow(row, isShown) {
-  for (const child of childrenOf(row)) {
-    child.hidden = !isShown;
-    showBelow(child, isShown && isOpen(child));
-  }
+  tree.modules = [...table.tBodies[0].rows].filter((row) => childrenOf(row).length);
+  trees.set(table, tree);
+  return tree;
 }
 
 const isOpen = (row) => row.querySelector("button.fold")?.getAttribute("aria-expanded") !== "false";
+const set = (row, isOpen) => row.querySelector("button.fold")?.setAttribute("aria-expanded", String(isOpen));
+
+function fold(row, isOpen) {
+  set(row, isOpen);
+  lay(treeOf(row));
+}
+
+function foldAll(tree, isOpen) {
+  for (const row of tree.modules) set(row, isOpen(row));
+  lay(tree);
+}
+
+function lay({ roots, wanted, said }) {
+  let found = 0;
+  const visit = (row, isReached, isWithin) => {
+    const isHit = wanted !== "" && `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase().includes(wanted);
+    if (isHit && row.dataset.key) found += 1;
+    const below = childrenOf(row).map((child) => visit(child, isReached && isOpen(row), isWithin || isHit));
+    const isWanted = wanted === "" || isHit || isWithin || below.includes(true);
+    row.hidden = !(isReached && isWanted);
+    return isWanted;
+  };
+  for (const row of roots) visit(row, true, false);
+  if (said) said.textContent = wanted ? `${found} ${found === 1 ? "layer" : "layers"} named so` : "";
+}
+
+// Looking for a text opens every module; when it is over, those that were closed before are closed again.
+function look(tree, text) {
+  const before = tree.wanted;
+  tree.wanted = text.trim().toLowerCase();
+  if (!before) tree.closed = new Set(tree.modules.filter((row) => !isOpen(row)));
+  if (!before !== !tree.wanted) foldAll(tree, (row) => tree.wanted !== "" || !tree.closed.has(row));
+  else lay(tree);
+}
 
 function button(text, act, name) {
   const made = document.createElement("button");
@@ -170,7 +195,7 @@ function sort(table, roots, column, direction) {
   table.tBodies[0].append(...flat(roots));
 }
 
-function sortable(table, roots) {
+function sortable(table, { roots }) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
     if (!head.textContent) return;
@@ -186,51 +211,36 @@ function sortable(table, roots) {
   });
 }
 
-// --- filtering: rows that hold the text, and the modules that they stand in
+// --- filtering: rows that hold the text, what is in them, and the modules that they stand in
 
-function filter(table, roots, text, said) {
-  const wanted = text.trim().toLowerCase();
-  let found = 0;
-  const visit = (row, isShown) => {
-    const isHit = wanted !== "" && `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase().includes(wanted);
-    if (isHit && row.dataset.key) found += 1;
-    const below = childrenOf(row).map((child) => visit(child, wanted ? isHit : isShown && isOpen(row)));
-    row.hidden = wanted ? !(isHit || isShown || below.includes(true)) : !isShown;
-    return !row.hidden;
-  };
-  for (const row of roots) visit(row, wanted === "");
-  said.textContent = wanted ? `${found} layers named so` : "";
-}
-
-function tools(table, roots) {
+function tools(table, tree) {
   const box = document.createElement("div");
   const label = document.createElement("label");
-  const field = document.createElement("input");
-  const said = document.createElement("span");
+  tree.field = document.createElement("input");
+  tree.said = document.createElement("span");
   box.className = "tools";
-  field.type = "search";
-  label.append("Filter by name or operator ", field);
-  said.setAttribute("role", "status");
-  field.addEventListener("input", () => filter(table, roots, field.value, said));
-  box.append(label, said);
-  const modules = [...table.tBodies[0].rows].filter((row) => childrenOf(row).length);
-  if (modules.length) {
+  tree.field.type = "search";
+  label.append("Filter by name or operator ", tree.field);
+  tree.said.setAttribute("role", "status");
+  tree.field.addEventListener("input", () => look(tree, tree.field.value));
+  box.append(label, tree.said);
+  if (tree.modules.length) {
     box.append(
-      button("Open all", () => modules.forEach((row) => fold(row, true))),
-      button("Close all", () => modules.toReversed().forEach((row) => fold(row, false))),
+      button("Open all", () => foldAll(tree, () => true)),
+      button("Close all", () => foldAll(tree, () => false)),
     );
   }
   table.parentElement.before(box);
   const depth = Number(table.dataset.open);
-  if (depth) modules.toReversed().forEach((row) => fold(row, Number(row.dataset.depth) + 1 < depth));
+  if (depth) foldAll(tree, (row) => Number(row.dataset.depth) + 1 < depth);
 }
 
 for (const table of document.querySelectorAll("table.sortable")) {
-  const roots = plant(table);
+  const tree = plant(table);
   for (const row of table.tBodies[0].rows) if (row.dataset.key || row.dataset.depth) dress(row);
   steer(table);
-  sortable(table, roots);
-  if (table.classList.contains("tree")) tools(table, roots);
+  sortable(table, tree);
+  if (table.classList.contains("tree")) tools(table, tree);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -243,10 +253,11 @@ window.addEventListener("beforeprint", () => {
 // --- charts: one after the other, so that the page answers meanwhile
 
 async function draw(figure) {
+  const place = figure.querySelector(".drawing");
   const { spec, datasets } = held.charts[figure.id];
   const rows = Object.fromEntries(datasets.map((name) => [name, held.datasets[name]]));
   const options = { actions: false, ast: true, config: held.config, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
-  const { view } = await window.vegaEmbed(figure.querySelector(".drawing"), { ...spec, datasets: rows }, options);
+  const { view } = await window.vegaEmbed(place, { ...spec, description: place.ariaLabel, datasets: rows }, options);
   view.addEventListener("click", (_, item) => {
     if (item?.datum?.key) pick([item.datum.key], item.datum.name ?? item.datum.key);
   });
@@ -254,5 +265,12 @@ async function draw(figure) {
   if (picked.length) view.signal("picked", picked).runAsync();
 }
 
-for (const figure of document.querySelectorAll("figure.chart")) await draw(figure);
+for (const figure of document.querySelectorAll("figure.chart")) {
+  try {
+    await draw(figure);
+  } catch (error) {
+    console.error(error);
+    figure.querySelector(".drawing").textContent = `This chart could not be drawn: ${error.message}`;
+  }
+}
 document.documentElement.dataset.drawn = "true";

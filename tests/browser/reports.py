@@ -1,0 +1,186 @@
+"""The reports whose pages the browser opens: those of real use, and those that pages break on."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.onnx import build
+from tests.report.samples import node, on_device, report
+from weighbridge import Report, weigh
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
+from weighbridge.estimates import BatchPoint, Bill, LevelEnergy, NodeTime, Throughput
+from weighbridge.graph import Graph
+from weighbridge.report import html_file
+
+__all__ = ["HOSTILE", "PAGES", "REAL", "Saved", "page", "saved", "transformer"]
+
+_WIDTH, _LONG, _WORDS = 64, 128, 1000
+_BLOCKS: Final = 91
+"""As many as make a graph of a thousand nodes."""
+
+HOSTILE: Final = (
+    *("<script>alert(1)</script>", "</script><script>alert(2)</script>", "<img src=x onerror=alert(3)>", "<!--", "]]>"),
+    *('" onmouseover="alert(4)', "' autofocus onfocus='alert(5)", "`${alert(6)}`", "{{ alert(7) }}", "{% raw %}"),
+    *("javascript:alert(8)", "</style><style>*{display:none}</style>", "<base href=http://evil.example>", "&lt;b&gt;"),
+    *("a\u2028b\u2029c", "\u202egnp.exe", "\u05e9\u05dc\u05d5\u05dd", "two\nlines", "\x1b[31mred", "\x00", "__proto__"),
+    *("constructor", "datum.key", "signal:picked", "a'b\\'c", "[x](http://evil.example)", "\ud800", "L" * 10_000),
+)
+"""Names that are markup, script, a template, a path of an object, an expression of Vega, or change how text runs."""
+
+
+class Saved(NamedTuple):
+    """What a page is made of: reports by their titles."""
+
+    reports: Mapping[str, Report]
+    policy: str = "live"
+
+
+def transformer(blocks: int = _BLOCKS) -> Graph:
+    """A decoder of eleven nodes a block, and three more, in the scopes of its blocks."""
+    made, dtype = Builder("decoder"), DTYPES["float32"]
+
+    def linear(scope: str, x: str, wide: int, out: int) -> str:
+        weight = made.stored(f"{scope}.weight", (out, wide), dtype)
+        bias = made.stored(f"{scope}.bias", (out,), dtype)
+        return made.add("linear", [("x", x), ("w", weight), ("b", bias)], name=scope, scope=scope)[0]
+
+    def norm(scope: str, x: str) -> str:
+        scale, shift = (made.stored(f"{scope}.{name}", (_WIDTH,), dtype) for name in ("weight", "bias"))
+        operands = [("x", x), ("scale", scale), ("bias", shift)]
+        return made.add("layer_norm", operands, name=scope, scope=scope)[0]
+
+    def add(scope: str, x: str, y: str) -> str:
+        return made.add("add", [("a", x), ("b", y)], name=f"{scope}.add", scope=scope)[0]
+
+    ids = made.input("ids", (1, _LONG), DTYPES["int64"])
+    table = made.stored("embed.weight", (_WORDS, _WIDTH), dtype)
+    x = made.add("embedding", [("w", table), ("indices", ids)], name="embed", scope="embed")[0]
+    for number in range(blocks):
+        block = f"blocks.{number}"
+        y = norm(f"{block}.norm1", x)
+        q, k, v = (linear(f"{block}.attention.{name}", y, _WIDTH, _WIDTH) for name in ("query", "key", "value"))
+        scope = f"{block}.attention"
+        operands = [("q", q), ("k", k), ("v", v)]
+        mixed = made.add("attention", operands, {"heads": 4}, name=f"{scope}.mix", scope=scope)[0]
+        x = add(block, x, linear(f"{scope}.out", mixed, _WIDTH, _WIDTH))
+        y = linear(f"{block}.up", norm(f"{block}.norm2", x), _WIDTH, 4 * _WIDTH)
+        y = made.add("gelu", [("x", y)], name=f"{block}.gelu", scope=block)[0]
+        x = add(f"{block}.mlp", x, linear(f"{block}.down", y, 4 * _WIDTH, _WIDTH))
+    return made.graph([linear("head", norm("norm", x), _WIDTH, _WORDS)])
+
+
+def _mobilenet() -> Saved:
+    on = ["stm32f746", "esp32-s3", "jetson-nano"]
+    return Saved(
+        {
+            "mobilenet_v2": weigh(
+                "mobilenet_v2",
+                on=on,
+                precision="int8",
+                batches=[1, 8, 64],
+                fps=30,
+                energy="45nm",
+                battery="2000mAh@3.7V",
+            )
+        }
+    )
+
+
+def _transformer() -> Saved:
+    return Saved({"decoder": weigh(transformer(), on=["jetson-agx-orin"], precision="fp16")})
+
+
+def _nested() -> Saved:
+    return Saved({"decoder": weigh(transformer(blocks=3))})
+
+
+def _uncounted() -> Saved:
+    """A file in which two operators of a domain of its own stand between known ones."""
+    stored = [build.weight("w1", 8, 3, 3, 3), build.weight("w2", 4, 8, 1, 1)]
+    nodes = [
+        build.node("Conv", ["x", "w1"], ["a"], "stem/conv", pads=[1, 1, 1, 1]),
+        build.node("Shuffle", ["a"], ["b"], "stem/shuffle", domain="example.custom"),
+        build.node("Relu", ["b"], ["c"], "body/relu"),
+        build.node("Conv", ["c", "w2"], ["d"], "body/conv"),
+        build.node("Shuffle", ["d"], ["y"], "body/shuffle", domain="example.custom"),
+    ]
+    between = [build.value("b", (1, 8, 16, 16))]
+    inputs, outputs = [build.value("x", (1, 3, 16, 16))], [build.value("y", None)]
+    made = build.graph(nodes, inputs, outputs, stored, value_info=between)
+    model = build.model(made, opset_imports=[build.helper.make_opsetid("example.custom", 1)])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "custom.onnx")
+        path.write_bytes(model.SerializeToString())
+        found = weigh(path, on=["toy", "stm32f746"])
+    return Saved({"custom.onnx": found})
+
+
+def _comparison() -> Saved:
+    options = {"on": ["toy", "jetson-nano"], "energy": "45nm", "batches": [1, 4], "fps": 30}
+    return Saved({name: weigh(name, **options) for name in ("alexnet", "resnet18", "squeezenet")})
+
+
+def _hostile() -> Saved:
+    """Every text of a report is a hostile one."""
+    nodes = [node(name, scope=f"{name}.inner", origin=name, macs=1000, weights=100) for name in HOSTILE]
+    nodes += [node(f"odd {name}", operator="unknown", origin=name, macs=None) for name in HOSTILE]
+    times = tuple(NodeTime(item.name, 1.0, 2.0, "memory", 2.0, 3.0, True) for item in nodes)
+    points = tuple(BatchPoint(batch, 1.0, batch, None, None, None, "fits") for batch in (1, 2))
+    on = tuple(
+        on_device()._replace(device=name, nodes=times, throughput=Throughput(points), notes=HOSTILE[:3])
+        for name in HOSTILE[:2]
+    )
+    level = LevelEnergy(HOSTILE[6], 1.0, 2.0, 3.0, None, None)
+    bill = Bill(HOSTILE[0], HOSTILE[1], HOSTILE[2], None, 1.0, 1.0, 2.0, (level,), False, False, HOSTILE)
+    made = report(nodes, on=on, notes=HOSTILE, tool=HOSTILE[0], energy=bill)
+    inputs = (made.network.inputs[0]._replace(name=HOSTILE[2]),)
+    network = made.network._replace(name=HOSTILE[1], source=HOSTILE[0], inputs=inputs)
+    return Saved({HOSTILE[1]: replace(made, network=network)})
+
+
+def _unknown() -> Saved:
+    """Nodes of which nothing is known, no device, and a memory plan without figures."""
+    nodes = [
+        node(f"op{index}", operator="unknown", macs=None, output=None)._replace(
+            parameters=None, weights=None, read_bytes=None, write_bytes=None, loops=()
+        )
+        for index in range(4)
+    ]
+    return Saved({"unknown": report(nodes)})
+
+
+def _empty() -> Saved:
+    return Saved({"empty": report([])})
+
+
+_MADE: Final[Mapping[str, Callable[[], Saved]]] = {
+    "mobilenet": _mobilenet,
+    "transformer": _transformer,
+    "uncounted": _uncounted,
+    "comparison": _comparison,
+    "hostile": _hostile,
+    "unknown": _unknown,
+    "empty": _empty,
+    "nested": _nested,
+}
+REAL: Final = ("mobilenet", "transformer", "uncounted", "comparison")
+PAGES: Final = (*REAL, "hostile", "unknown", "empty")
+
+
+@cache
+def saved(name: str) -> Saved:
+    """The reports of the page ``name``."""
+    return _MADE[name]()
+
+
+@cache
+def page(name: str) -> str:
+    """The page ``name`` as HTML."""
+    made = saved(name)
+    return html_file.render(made.reports, policy=made.policy, depth=None)
