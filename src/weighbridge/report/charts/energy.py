@@ -31,6 +31,7 @@ _PARTS: Final = {
 }
 """What energy is drawn for, its colour and its shape; a device tells what is fetched by memory alone."""
 _MOST_DEVICES: Final = 12
+_GAP: Final = 20
 _ROW: Final = 26
 """The height of a component, in pixels."""
 _LEAST_HEIGHT: Final = 80
@@ -71,7 +72,7 @@ def energy(subject: Subject) -> Panel | NoPanel:
     if len(devices) > _MOST_DEVICES:
         notes.append(f"drawn are the first {_MOST_DEVICES} of {len(devices):,} devices with energies")
     return Panel(
-        altair.vconcat(*parts, spacing=20).resolve_scale(x="shared"),
+        parts[0] if len(parts) == 1 else altair.vconcat(*parts, spacing=_GAP).resolve_scale(x="shared"),
         {name: rows for name, rows in drawn.items() if rows},
         "; ".join(_largest(source) for name, source in named.items() if drawn[name]),
         tuple(dict.fromkeys(notes)),

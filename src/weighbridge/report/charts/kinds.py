@@ -80,8 +80,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "energy": Kind(
         "Energy by component and level",
-        "What the arithmetic takes, and what everything fetched once takes from each level of memory. Each step of the axis is "
-        "ten times the last.",
+        "What the arithmetic takes, and what fetching everything once takes from each level of memory. The axis is logarithmic: "
+        "each power of ten has the same length.",
         _drawn_by("energy"),
         shared=("x",),
     ),

@@ -10,10 +10,10 @@ import altair
 
 from weighbridge.errors import printable
 from weighbridge.report.charts.axes import amounts
-from weighbridge.report.charts.layers import layer_axis, layer_width, picked_opacity, rows, thinned
+from weighbridge.report.charts.layers import layer_axis, layer_width, picked_opacity, rows, thinned, unknown_bars
 from weighbridge.report.charts.on_device import bound, bound_colours, dataset, doubts, is_time, many, time, under
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
-from weighbridge.report.charts.theme import HEIGHT, MUTED, WIDTH
+from weighbridge.report.charts.theme import HEIGHT, WIDTH
 from weighbridge.report.record import OnDevice
 
 if TYPE_CHECKING:
@@ -63,11 +63,10 @@ def _bars(subject: Subject, name: str, drawn: Sequence[Datum]) -> Any:
             *(altair.Tooltip(f"{field}:N") for field in ("name", "operator", "time", "compute", "memory", "bound")),
         ],
     }
-    size = layer_width(subject)
     legend = altair.Legend(title=None, orient="bottom", symbolType="square")
     known: Any = (
         altair.Chart(altair.NamedData(name))
-        .mark_bar(aria=False, orient="vertical", size=size)
+        .mark_bar(aria=False, orient="vertical", size=layer_width(subject))
         .encode(
             y=altair.Y("time_s:Q", title="time (s)", axis=amounts("s", is_whole=False)),
             color=altair.Color("bound:N", scale=bound_colours(), legend=legend),
@@ -76,13 +75,7 @@ def _bars(subject: Subject, name: str, drawn: Sequence[Datum]) -> Any:
     )
     if all(row["time_s"] is not None for row in drawn):
         return known
-    unknown = (
-        altair.Chart(altair.NamedData(name))
-        .transform_filter("datum.time_s === null")
-        .mark_rule(aria=False, color=MUTED, strokeWidth=size, strokeOpacity=0.4)
-        .encode(**shared)
-    )
-    return known + unknown
+    return known + unknown_bars(subject, name, "time_s", HEIGHT, **shared)
 
 
 def _slowest(times: Sequence[NodeTime]) -> str:
@@ -101,5 +94,5 @@ def _notes(on: OnDevice, times: Sequence[NodeTime]) -> Iterator[str]:
         yield f"pale from the bottom to the top: {unknown:,} of {many(len(times))}, of which no time is known"
     least = sum(is_time(one.time_s) and not one.exact for one in times)
     if least:
-        yield f"the times of {many(least)} are lower bounds, as a count behind them is one"
+        yield f"the time of {many(least)} is a lower bound, as a count behind it is one"
     yield from doubts(on)

@@ -17,7 +17,7 @@ from weighbridge.report.record import OnDevice
 from weighbridge.units import decimal_bytes, short, significant
 
 if TYPE_CHECKING:
-    from weighbridge.estimates import NodeTime, Roofline
+    from weighbridge.estimates import NodeTime, Roofline, RoofPoint
 
 __all__ = ["roofline"]
 
@@ -83,23 +83,22 @@ def _whole(on: OnDevice) -> tuple[Datum, ...]:
 
 
 def _ridges(found: Roofline) -> Iterator[Datum]:
-    """The corners of the roofs, which are their middle points."""
+    """The corners of the roofs, which are between their ends."""
     for roof in found.roofs:
-        for point in roof.points[1:-1]:
-            yield {
-                "mark": _RIDGE,
-                "intensity": point.intensity_ops_per_byte,
-                "rate": point.ops_per_s,
-                "of": printable(f"{roof.precision}, {roof.unit}", 80),
-            }
+        for point in filter(_has_place, roof.points[1:-1]):
+            of = printable(f"{roof.precision}, {roof.unit}", 80)
+            yield {"mark": _RIDGE, "intensity": point.intensity_ops_per_byte, "rate": point.ops_per_s, "of": of}
 
 
 def _corners(found: Roofline) -> Iterator[Datum]:
     for roof in found.roofs:
-        for point in roof.points:
-            if is_above_zero(point.intensity_ops_per_byte) and is_above_zero(point.ops_per_s):
-                name = printable(f"roof at {roof.precision}, {roof.unit}", 80)
-                yield {"roof": name, "intensity": point.intensity_ops_per_byte, "rate": point.ops_per_s}
+        name = printable(f"roof at {roof.precision}, {roof.unit}", 80)
+        for point in filter(_has_place, roof.points):
+            yield {"roof": name, "intensity": point.intensity_ops_per_byte, "rate": point.ops_per_s}
+
+
+def _has_place(point: RoofPoint) -> bool:
+    return is_above_zero(point.intensity_ops_per_byte) and is_above_zero(point.ops_per_s)
 
 
 def _drawing(names: dict[str, str], several: bool) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import altair
 
 from weighbridge.report.charts.axes import amounts
-from weighbridge.report.charts.on_device import dataset, doubts, is_above_zero, time, under
+from weighbridge.report.charts.on_device import dataset, doubts, is_above_zero, many, time, under
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
 from weighbridge.report.charts.theme import ACCENT, HEIGHT, MUTED, PALETTE, WIDTH
 from weighbridge.report.record import OnDevice
@@ -28,6 +28,8 @@ _SHAPES: Final = {_FITS: "circle", _DOES_NOT_FIT: "cross", _UNKNOWN: "triangle-u
 _MOST_TICKS: Final = 24
 _NAMED: Final = 6
 _EXACT: Final = 2**53
+_MOST: Final = 10**300
+"""Floats end soon after."""
 _EDGE: Final = 12
 """Between the outermost points and the frame, in pixels."""
 
@@ -36,7 +38,8 @@ def throughput(subject: Subject) -> Panel | NoPanel:
     """Two lines over the batch, of the floor and of the sum over layers; the shape of a point says whether the batch fits."""
     on = subject.on
     assert on is not None
-    points = [point for point in (on.throughput.by_batch if on.throughput else ()) if point.batch > 0]
+    every = on.throughput.by_batch if on.throughput else ()
+    points = [point for point in every if is_above_zero(point.batch) and point.batch < _MOST]
     if len({point.batch for point in points}) < 2:
         one = f"only batch {exact(points[0].batch)} was weighed" if points else "no batch was weighed"
         return NoPanel(f"{one}; weigh it with --batches 1,8,32")
@@ -49,7 +52,7 @@ def throughput(subject: Subject) -> Panel | NoPanel:
         _drawing(name, points).properties(title=under(on, *best, has_batch=False), width=WIDTH, height=HEIGHT),
         {name: drawn},
         "; ".join((*best, *_misfits(points))),
-        tuple(_notes(on, points)),
+        (*_notes(on, points), *_beyond(len(every) - len(points))),
     )
 
 
@@ -142,3 +145,8 @@ def _notes(on: OnDevice, points: Sequence[BatchPoint]) -> Iterator[str]:
     if any(not point.exact or not point.layerwise_exact for point in points):
         yield "the rates are upper bounds twice over, as counts behind them are lower bounds"
     yield from doubts(on)
+
+
+def _beyond(count: int) -> Iterator[str]:
+    if count:
+        yield f"not drawn: {many(count, 'batch size')} that a logarithmic axis has no place for"
