@@ -1,5 +1,6 @@
 """How the documentation is built: Markdown in, HTML out, nothing fetched."""
 
+import re
 from pathlib import Path
 
 from weighbridge import __version__
@@ -22,6 +23,9 @@ html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 
+_PICTURE = re.compile(
+    r'<picture>\s*<source media="[^"]*" srcset="([^"]*)">\s*<img src="([^"]*)" (alt="[^"]*")>\s*</picture>'
+)
 _RELEASES = "<!-- the news of each release follow -->"
 
 
@@ -42,6 +46,14 @@ def _with_waiting_news(app, name, source):
         source[0] = text.replace(_RELEASES, waiting_news())
 
 
+def _in_two_themes(app, name, source):
+    """A picture follows the reader's system wherever Markdown is shown, and here the theme that the reader chooses."""
+    both = (("light", r"\2"), ("dark", r"\1"))
+    shown = "".join(f'<a class="picture only-{theme}" href="{path}"><img src="{path}" \\3></a>' for theme, path in both)
+    source[0] = _PICTURE.sub(shown, source[0])
+
+
 def setup(app):
     app.connect("source-read", _with_waiting_news)
+    app.connect("source-read", _in_two_themes)
     app.connect("env-get-outdated", lambda *_: ["changes"])  # fragments come and go without a change to the page
