@@ -47,9 +47,10 @@ def facts(graph: Graph) -> tuple[NetworkFacts, dict[str, int | None]]:
 
 
 def alike(found: NetworkFacts, *, named: bool = True) -> NetworkFacts:
-    """All facts but what the file calls an operator; without names, too, as a layer under two names has both in an export."""
+    """All facts but what the file calls a node and its operator; without names, too, as a layer under two names has both in an export."""
     words = {"origin": ""} if named else {"origin": "", "name": "", "scope": ""}
-    return found._replace(notes=(), nodes=tuple([one._replace(**words) for one in found.nodes]))
+    nodes = tuple([one._replace(file_node=None, **words) for one in found.nodes])
+    return found._replace(notes=(), nodes=nodes)
 
 
 class Convolutional(nn.Module):
