@@ -148,3 +148,10 @@ def test_reports_of_odd_shape_are_rendered(nodes: list[object]) -> None:
     reading = Reading(render({"": report(nodes)}))  # type: ignore[arg-type]
     assert reading.open == []
     assert "datasets" in held(reading)
+
+
+def test_what_stands_between_backticks_is_code_and_stays_text() -> None:
+    odd = report([node("one")], notes=("see `weighbridge <b>devices</b>` there", "an odd ` one"))
+    text = render({"odd": odd})
+    assert "see <code>weighbridge &lt;b&gt;devices&lt;/b&gt;</code> there" in text
+    assert "an odd ` one" in text

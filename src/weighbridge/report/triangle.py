@@ -89,12 +89,12 @@ def _latency(name: str, on: OnDevice) -> Headline:
 
 
 def _throughput(name: str, on: OnDevice) -> Headline:
-    label, points = f"throughput, {name}", on.throughput.by_batch if on.throughput else ()
+    label, points = f"throughput at most, {name}", on.throughput.by_batch if on.throughput else ()
     point = next((one for one in points if one.batch == on.conditions.batch), None)
     if point is None or point.per_s is None:
         return Headline(label, _UNKNOWN, "there is no floor, or no batch size", is_exact=False)
     rate = f"{_doubt(on)}{significant(point.per_s)} /s"
-    return Headline(label, Quantity(rate, rate), "at most: batch over the floor", point.exact)
+    return Headline(label, Quantity(rate, rate), "batch over the floor", point.exact)
 
 
 def _doubt(on: OnDevice) -> str:
