@@ -20,6 +20,9 @@ __all__ = ["commands", "filled", "page", "reference", "usages"]
 
 _USAGE = re.compile(r"(?<=<!-- usage: weighbridge )([a-z -]+)( -->\n).*?(?=^<!-- end of usage -->$)", re.M | re.DOTALL)
 
+_TABLES = {"Exit codes": "| code | meaning |", "Charts": "| chart | what it shows |"}
+"""The heads of what the end of a command's help lists, by the titles there."""
+
 _HEAD = """\
 # Commands
 
@@ -148,17 +151,17 @@ def _options(command: click.Command, level: int) -> list[str]:
 
 
 def _epilog(command: click.Command, level: int) -> list[str]:
-    """The examples as commands, the exit codes as a table."""
+    """The examples as commands, the rest as tables."""
     lines = []
     for part in (command.epilog or "").replace("\b\n", "").strip().split("\n\n"):
         title, _, rest = part.partition(":\n")
         rows = inspect.cleandoc(rest).splitlines()
-        if title == "Exit codes":
-            codes = [row.split(maxsplit=1) for row in rows]
+        if title in _TABLES:
+            cells = [row.split(maxsplit=1) for row in rows]
             body = [
-                "| code | meaning |",
+                _TABLES[title],
                 "|---|---|",
-                *(f"| {code} | {_cell(_marked(what))} |" for code, what in codes),
+                *(f"| {name} | {_cell(_marked(what))} |" for name, what in cells),
             ]
         else:
             body = ["```shell", *rows, "```"]

@@ -10,6 +10,7 @@ import pytest
 
 FRAMEWORKS = {"onnx", "numpy", "google.protobuf", "torch", "tensorflow", "tflite", "flatbuffers"}
 EXPORTED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "small_net.pt2"
+DRAWING = {"altair", "jinja2", "vl_convert"}
 LIBRARIES = {"rich", "typer", "cattrs", "click"}
 
 
@@ -40,11 +41,27 @@ def test_importing_the_package_loads_nothing_else() -> None:
         ("weigh", "alexnet", "--json", "-"),
         ("devices",),
         ("weigh", str(EXPORTED), "--batch", "4"),
+        ("report", "--help"),
+        ("plot", "--help"),
     ],
     ids=lambda arguments: " ".join(Path(one).name for one in arguments),
 )
 def test_commands_that_need_no_framework_load_none(arguments: tuple[str, ...]) -> None:
-    assert not loaded_by(command(*arguments)) & FRAMEWORKS
+    assert not loaded_by(command(*arguments)) & (FRAMEWORKS | DRAWING)
+
+
+def test_a_command_that_reads_no_saved_report_loads_nothing_for_it() -> None:
+    modules = loaded_by(command("weigh", "lenet5"))
+    unasked = {
+        "cli.saved",
+        "cli.report",
+        "cli.plot",
+        "report.json",
+        "report.json_text",
+        "report.charts",
+        "report.html_file",
+    }
+    assert not modules & {f"weighbridge.{name}" for name in unasked}
 
 
 def test_help_loads_no_reader_of_files() -> None:
