@@ -107,6 +107,7 @@ def test_hostile_names_are_text() -> None:
     weighed = replace(by_bill(table=hostile, process=hostile, precision=hostile, levels=levels), on=(on,))
     made = drawn("energy", weighed)
     assert set(made.datasets) == {"energy_0_0", "energy_0_1"}
+    assert len({row["component"] for row in made.datasets["energy_0_0"]}) == 3  # two are alike as far as they are shown
     assert "<img" not in svg(made)
     for text in (made.description, *made.notes):
         assert text.isprintable()

@@ -95,7 +95,8 @@ def reports(draw: st.DrawFn) -> Report:
 @given(reports(), st.sampled_from(NAMES), st.booleans())
 def test_odd_reports(odd: Report, name: str, is_comparison: bool) -> None:
     for device in devices_of({"sample": odd}) or (None,):
-        drawn(name, {"one": odd, "two": odd} if is_comparison else odd, device=device)
+        made = drawn(name, {"one": odd, "two": odd} if is_comparison else odd, device=device)
+        assert all(made.datasets.values())  # Vega warns of a scale without a value
 
 
 @settings(max_examples=40)

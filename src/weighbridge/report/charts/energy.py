@@ -14,7 +14,7 @@ from weighbridge.report.charts.on_device import is_above_zero
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
 from weighbridge.report.charts.theme import ACCENT, PALETTE, WIDTH
 from weighbridge.report.headlines import lower_bound
-from weighbridge.report.record import OnDevice
+from weighbridge.report.record import OnDevice, told_apart
 from weighbridge.units import exact, joules
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ _PARTS: Final = {
 }
 """What energy is drawn for, its colour and its shape; a device tells what is fetched by memory alone."""
 _MOST_DEVICES: Final = 12
+_NAME: Final = 40
 _GAP: Final = 20
+_EDGE: Final = 8
+"""Between the outermost dots and the frame, in pixels."""
 _ROW: Final = 26
 """The height of a component, in pixels."""
 _LEAST_HEIGHT: Final = 80
@@ -80,9 +83,10 @@ def energy(subject: Subject) -> Panel | NoPanel:
 
 
 def _of_bill(bill: Bill) -> _Source:
+    levels = told_apart(printable(level.level, _NAME) for level in bill.levels)
     fetched = [
-        _Amount(printable(level.level, 40), part, size)
-        for level in bill.levels
+        _Amount(name, part, size)
+        for name, level in zip(levels, bill.levels, strict=True)
         for part, size in ((_WEIGHTS, level.weights_j), (_ACTIVATIONS, level.activations_j))
     ]
     title = f"{_run(bill.batch)} by the table {bill.table}, {bill.precision or 'precision unknown'}: {bill.process}"
@@ -92,9 +96,10 @@ def _of_bill(bill: Bill) -> _Source:
 def _of_device(on: OnDevice) -> _Source:
     found = on.energy
     assert found is not None
+    names = told_apart(printable(name, _NAME) for name in found.by)
     amounts = [
-        _Amount(printable(name, 40), _ARITHMETIC if name == _ARITHMETIC else _BOTH, size)
-        for name, size in found.by.items()
+        _Amount(name, _ARITHMETIC if name == _ARITHMETIC else _BOTH, size)
+        for name, size in zip(names, found.by.values(), strict=True)
     ]
     title = f"{_run(on.conditions.batch)} on {on.device}, {on.conditions.precision or 'precision unknown'}"
     return _Source(title, found.exact, found.verified, tuple(amounts))
@@ -127,7 +132,7 @@ def _dots(name: str, source: _Source, rows: Sequence[Datum]) -> Any:
             x=altair.X(
                 "joules:Q",
                 title="energy (J)",
-                scale=altair.Scale(type="log", nice=True),
+                scale=altair.Scale(type="log", nice=True, padding=_EDGE),
                 axis=logarithmic("J"),
             ),
             y=altair.Y("component:N", sort=components, title="component", axis=altair.Axis(grid=True)),

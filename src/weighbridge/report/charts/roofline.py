@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import altair
@@ -44,15 +44,15 @@ def roofline(subject: Subject) -> Panel | NoPanel:
     if not places and not whole:
         return NoPanel("no layer has MACs and a time that is known")
     kept, note = most([on.nodes[place].attained_ops_per_s for place in places])
-    dots = rows(subject, _layer(on.nodes), [places[place] for place in kept])
-    corners = tuple(_corners(on.roofline))
-    names = {part: dataset(f"roofline_{part}", subject) for part in ("layers", "roofs", "points")}
-    points = (*whole, *_ridges(on.roofline))
+    data = {
+        "roofs": tuple(_corners(on.roofline)),
+        "layers": rows(subject, _layer(on.nodes), [places[place] for place in kept]),
+        "points": (*whole, *_ridges(on.roofline)),
+    }
+    parts = {part: (dataset(f"roofline_{part}", subject), found) for part, found in data.items() if found}
     return Panel(
-        _drawing(names, several=len({row["roof"] for row in corners}) > 1).properties(
-            title=under(on, *_said(on)), width=WIDTH, height=_HEIGHT
-        ),
-        {names["layers"]: dots, names["roofs"]: corners, names["points"]: points},
+        _drawing(parts).properties(title=under(on, *_said(on)), width=WIDTH, height=_HEIGHT),
+        dict(parts.values()),
         "; ".join((*_said(on), *_fastest(on.nodes, places))),
         (*_notes(on, on.nodes, on.roofline), *((note,) if note else ())),
     )
@@ -101,57 +101,66 @@ def _has_place(point: RoofPoint) -> bool:
     return is_above_zero(point.intensity_ops_per_byte) and is_above_zero(point.ops_per_s)
 
 
-def _drawing(names: dict[str, str], several: bool) -> Any:
-    x = altair.X(
-        "intensity:Q",
-        title="operational intensity (operations/byte)",
-        scale=altair.Scale(type="log", nice=False, padding=_EDGE),
-        axis=logarithmic(None),
-    )
-    y = altair.Y(
-        "rate:Q",
-        title="rate (operations/s)",
-        scale=altair.Scale(type="log", nice=True, padding=_EDGE),
-        axis=logarithmic(),
-    )
-    roofs: Any = altair.Chart(altair.NamedData(names["roofs"])).mark_line(aria=False, color=MUTED, strokeWidth=2)
-    roofs = roofs.encode(x=x, y=y, detail="roof:N")
-    if several:
-        legend = altair.Legend(title=None, orient="bottom", symbolType="stroke")
-        roofs = roofs.encode(strokeDash=altair.StrokeDash("roof:N", sort=None, legend=legend))
-    colours = [colour for colour, _ in _MARKS.values()]
-    shapes = [shape for _, shape in _MARKS.values()]
+def _drawing(parts: Mapping[str, tuple[str, tuple[Datum, ...]]]) -> Any:
+    """Those of the ``roofs``, the ``layers`` over them and the ``points`` over these that have rows."""
+    draw = {"roofs": _roofs, "layers": _dots, "points": _points}
+    drawn = [draw[part](altair.Chart(altair.NamedData(name)), found) for part, (name, found) in parts.items()]
+    return drawn[0] if len(drawn) == 1 else altair.layer(*drawn)
+
+
+def _at() -> dict[str, Any]:
+    """Where a mark stands."""
+    x = altair.Scale(type="log", nice=False, padding=_EDGE)
+    y = altair.Scale(type="log", nice=True, padding=_EDGE)
+    return {
+        "x": altair.X("intensity:Q", title="operational intensity (operations/byte)", scale=x, axis=logarithmic(None)),
+        "y": altair.Y("rate:Q", title="rate (operations/s)", scale=y, axis=logarithmic()),
+    }
+
+
+def _looks() -> dict[str, Any]:
+    """What a mark stands for, in one legend."""
+    colours, shapes = ([look[place] for look in _MARKS.values()] for place in (0, 1))
     legend = altair.Legend(title=None, orient="bottom", columns=3)
-    looks: dict[str, Any] = {
-        "x": x,
-        "y": y,
+    return {
         "color": altair.Color("mark:N", scale=altair.Scale(domain=list(_MARKS), range=colours), legend=legend),
         "shape": altair.Shape("mark:N", scale=altair.Scale(domain=list(_MARKS), range=shapes), legend=legend),
     }
-    of_point = [altair.Tooltip("intensity:Q", title="operations/byte", format=",.4~g")]
-    of_point.append(altair.Tooltip("rate:Q", title="operations/s", format=".4~s"))
-    layers: Any = (
-        altair.Chart(altair.NamedData(names["layers"]))
-        .mark_point(aria=False, filled=True, size=70)
-        .encode(
-            **looks,
-            opacity=picked_opacity(),
-            tooltip=[
-                altair.Tooltip("layer:Q", format=",d"),
-                altair.Tooltip("name:N"),
-                altair.Tooltip("operator:N"),
-                *of_point,
-                altair.Tooltip("precision:N"),
-                altair.Tooltip("mark:N", title="is"),
-            ],
-        )
-    )
-    points: Any = (
-        altair.Chart(altair.NamedData(names["points"]))
-        .mark_point(aria=False, filled=True, size=220, opacity=1)
-        .encode(**looks, tooltip=[altair.Tooltip("mark:N", title="is"), altair.Tooltip("of:N"), *of_point])
-    )
-    return roofs + layers + points
+
+
+def _figures() -> list[Any]:
+    return [
+        altair.Tooltip("intensity:Q", title="operations/byte", format=",.4~g"),
+        altair.Tooltip("rate:Q", title="operations/s", format=".4~s"),
+    ]
+
+
+def _roofs(base: altair.Chart, found: Sequence[Datum]) -> Any:
+    """Lines, which are told apart where there are several."""
+    drawn: Any = base.mark_line(aria=False, color=MUTED, strokeWidth=2).encode(**_at(), detail="roof:N")
+    if len({row["roof"] for row in found}) > 1:
+        legend = altair.Legend(title=None, orient="bottom", symbolType="stroke")
+        drawn = drawn.encode(strokeDash=altair.StrokeDash("roof:N", sort=None, legend=legend))
+    return drawn
+
+
+def _dots(base: altair.Chart, _: Sequence[Datum]) -> Any:
+    tooltip = [
+        altair.Tooltip("layer:Q", format=",d"),
+        altair.Tooltip("name:N"),
+        altair.Tooltip("operator:N"),
+        *_figures(),
+        altair.Tooltip("precision:N"),
+        altair.Tooltip("mark:N", title="is"),
+    ]
+    drawn: Any = base.mark_point(aria=False, filled=True, size=70)
+    return drawn.encode(**_at(), **_looks(), opacity=picked_opacity(), tooltip=tooltip)
+
+
+def _points(base: altair.Chart, _: Sequence[Datum]) -> Any:
+    tooltip = [altair.Tooltip("mark:N", title="is"), altair.Tooltip("of:N"), *_figures()]
+    drawn: Any = base.mark_point(aria=False, filled=True, size=220, opacity=1)
+    return drawn.encode(**_at(), **_looks(), tooltip=tooltip)
 
 
 def _said(on: OnDevice) -> Iterator[str]:

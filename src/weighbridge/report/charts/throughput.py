@@ -103,7 +103,7 @@ def _drawing(name: str, points: Sequence[BatchPoint]) -> Any:
             "batch:Q",
             title="batch (inputs)",
             scale=altair.Scale(type="log", base=2, nice=False, padding=_EDGE),
-            axis=altair.Axis(format=",d", grid=False, **ticks),
+            axis=altair.Axis(format=",d", grid=False, labelSeparation=8, **ticks),
         ),
         "y": altair.Y("per_s:Q", title="inferences/s", axis=amounts(is_whole=False), scale=altair.Scale(zero=True)),
         "color": altair.Color(
