@@ -1,6 +1,7 @@
 """Runs many damaged files through worker processes and adds up what came of them.
 
 By hand: ``python tests/fuzz/campaign.py --cases 200000 --first 1000000``, and with ``--format tflite`` for TensorFlow Lite.
+With ``--format reports --folder FOLDER`` the saved reports of a folder are damaged and shown.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ __all__ = ["Outcome", "run", "small_models"]
 CHUNK = 500
 CHUNK_SECONDS = 600
 MAX_FILE_BYTES = 12_000
-ENDINGS = {"onnx": (".onnx",), "tflite": (".tflite", ".bin")}
+MAX_REPORT_BYTES = 100_000
+ENDINGS = {"onnx": (".onnx",), "tflite": (".tflite", ".bin"), "reports": (".json",)}
 _FAULTS = ("TRACEBACK", "TIMEOUT", "DEATH", "UNCLEAR")
 
 
@@ -56,10 +58,10 @@ class Outcome:
         return f"{share}: {named}; slowest {slow}; memory {self.peak_kib / 1000:.0f} MB"
 
 
-def small_models(folder: Path, endings: Sequence[str] = (".onnx",)) -> list[Path]:
+def small_models(folder: Path, endings: Sequence[str] = (".onnx",), most_bytes: int = MAX_FILE_BYTES) -> list[Path]:
     """The models that are small enough to be weighed thousands of times, in an order that does not change."""
     found = sorted(path for path in folder.rglob("*") if path.suffix in endings)
-    return [path for path in found if path.stat().st_size <= MAX_FILE_BYTES]
+    return [path for path in found if path.stat().st_size <= most_bytes]
 
 
 def run(files: Sequence[Path], cases: int, first: int = 0, workers: int | None = None) -> Outcome:
@@ -105,7 +107,9 @@ def main() -> int:
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
     folder = options.folder or Path(__file__).resolve().parents[3] / "shared" / "data" / options.format
-    outcome = run(small_models(folder, ENDINGS[options.format]), options.cases, options.first, options.workers)
+    most_bytes = MAX_REPORT_BYTES if options.format == "reports" else MAX_FILE_BYTES
+    files = small_models(folder, ENDINGS[options.format], most_bytes)
+    outcome = run(files, options.cases, options.first, options.workers)
     for number, fault in sorted(outcome.faults.items()):
         sys.stdout.write(f"--- case {number}\n{fault.encode().decode('unicode_escape', 'replace')}\n")
     sys.stdout.write(f"{outcome}\n")

@@ -1,4 +1,4 @@
-"""Weighs damaged files in a process of its own; run by ``campaign``.
+"""Weighs damaged files, or shows damaged reports, in a process of its own; run by ``campaign``.
 
 Reads nothing but its arguments; writes a line for every case: its number, whether the file got past its header (it parsed,
 and its nodes were looked at), what came of it, and the time it took in milliseconds.
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,14 +22,17 @@ from typing import Any
 from archives import damage_archive, entry
 from flatbuffers_damage import damage_flatbuffer
 from mutations import mutate
+from reports_damage import damage_report
 
 from weighbridge.api import weigh
 from weighbridge.cli.output import formatted
+from weighbridge.cli.saved import read_saved
 from weighbridge.cli.targets import Output
 from weighbridge.errors import BadModel, WeighbridgeError
 from weighbridge.frontends.aten_archive import read_json as read_pt2_json
 from weighbridge.frontends.onnx_model import read
 from weighbridge.frontends.tflite_read import read_model
+from weighbridge.report import Report
 
 MEMORY_BYTES = 1 << 30
 CASE_SECONDS = 20
@@ -40,9 +43,10 @@ _OPTIONS: tuple[dict[str, Any], ...] = (
     {"as_written": True},
 )
 _FORMATS = ("json", "csv", "markdown", "text")
+_POLICIES = ("live", "pair", "arena_tflm", "held_in_place", "eager")
 
 
-_DAMAGE = {".onnx": mutate, ".pt2": damage_archive, ".tflite": damage_flatbuffer}
+_DAMAGE = {".onnx": mutate, ".pt2": damage_archive, ".tflite": damage_flatbuffer, ".json": damage_report}
 
 
 class CaseTimeoutError(BaseException):
@@ -100,20 +104,63 @@ def run(number: int, path: Path) -> tuple[bool, str]:
     """Whether the file got past its header, and what came of it: ``ok``, the name of an error, or a traceback."""
     past = False
     try:
-        given = sizes(path, number)
-        past = True
-        report = weigh(path, **given, **_OPTIONS[number % len(_OPTIONS)])
-        formatted(report, _FORMATS[number % len(_FORMATS)], Output(all_rows=True))
+        if path.suffix == ".json":
+            reports = read_saved([str(path)] * (1 + number % 2))
+            past = True
+            show(number // 2, reports)
+        else:
+            given = sizes(path, number)
+            past = True
+            report = weigh(path, **given, **_OPTIONS[number % len(_OPTIONS)])
+            formatted(report, _FORMATS[number % len(_FORMATS)], Output(all_rows=True))
     except WeighbridgeError as error:
-        message = str(error)
-        if not message.isprintable() or not error.what or (isinstance(error, BadModel) and not error.where):
-            return past, f"UNCLEAR {type(error).__name__} {message!r}"
-        return past, type(error).__name__
+        return past, judged(error, path)
     except CaseTimeoutError:
         return past, "TIMEOUT " + repr("".join(traceback.format_exc()[-2500:]))
     except BaseException:
         return past, "TRACEBACK " + repr(traceback.format_exc()[-2500:])
     return past, "ok"
+
+
+def judged(error: WeighbridgeError, path: Path) -> str:
+    """The name of an error, which says where it is: a damaged file always, a damaged report with its own name."""
+    message = str(error)
+    is_clear = message.isprintable() and error.what and (error.where or not isinstance(error, BadModel))
+    if path.suffix == ".json":
+        is_clear = is_clear and error.where.startswith(str(path)) and error.hint
+    return type(error).__name__ if is_clear else f"UNCLEAR {type(error).__name__} {message!r}"
+
+
+def show(number: int, reports: Mapping[str, Report]) -> None:
+    """A report in one of the ways that there are; pages and pictures, which take longest, are rarer than their parts."""
+    from weighbridge.report import html_file
+    from weighbridge.report.charts.drawn import chart, devices_of
+    from weighbridge.report.charts.kinds import KINDS
+    from weighbridge.report.pictures import picture
+
+    if number % 30 == 0:
+        assert html_file.render(reports, policy=_POLICIES[number // 30 % len(_POLICIES)])
+        return
+    if number % 3 == 0:
+        kind, report = _FORMATS[number // 3 % len(_FORMATS)], next(iter(reports.values()))
+        output = Output(all_rows=number % 2 == 0, policy=_POLICIES[number // 12 % len(_POLICIES)], with_map=True)
+        assert formatted(report, kind, output)
+        return
+    name, kind = list(KINDS.items())[number // 3 % len(KINDS)]
+    device = next(iter(devices_of(reports)), None) if kind.of_device else None
+    drawn = chart(name, reports, _POLICIES[number % len(_POLICIES)], device)
+    json.dumps([drawn.spec, drawn.datasets], allow_nan=False)
+    assert drawn.reasons or drawn.spec is not None
+    assert all(line.isprintable() for line in (drawn.description, *drawn.notes, *drawn.reasons))
+    if drawn.spec is not None and number % 25 == 1:
+        assert b"NaN" not in picture(drawn, "svg", list(reports))
+
+
+def warm_up() -> None:
+    """Load what draws, whose first drawing takes long on a machine that is busy."""
+    from weighbridge.report.html_file import render
+
+    render({"": weigh("lenet5")})
 
 
 def _alarm(*_: object) -> None:
@@ -134,16 +181,18 @@ def peak_kib() -> int:
 def main(first: int, stop: int, names: Sequence[str]) -> None:
     files = [Path(name).read_bytes() for name in names]
     suffix = Path(names[0]).suffix
+    if suffix == ".json":
+        warm_up()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    signal.signal(signal.SIGALRM, _alarm)
+    signal.signal(signal.SIGPROF, _alarm)  # of the time that is computed, as other programs may run beside
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"case{suffix}")
         for number in range(first, stop):
             path.write_bytes(case(number, files, suffix))
             start = time.perf_counter()
-            signal.setitimer(signal.ITIMER_REAL, CASE_SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, CASE_SECONDS)
             past, outcome = run(number, path)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             taken_ms = (time.perf_counter() - start) * 1e3
             sys.stdout.write(f"{number} {past:d} {taken_ms:.1f} {outcome}\n")
             sys.stdout.flush()
