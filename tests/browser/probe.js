@@ -72,16 +72,28 @@ const axes = () =>
       })),
   );
 
-// How a picked layer stands out in every chart that has a mark of it.
-const standing = (key) =>
+// How strong the marks of the layers ``keys`` are in every chart that has a mark of any layer, and those of the others.
+const strengths = (keys) =>
   drawings()
+    .filter((svg) => keyed(svg).length)
     .map((svg) => {
       const strength = (mark) => Number(mark.getAttribute("opacity") ?? 1);
-      const own = keyed(svg).filter((mark) => datumOf(mark).key === key);
-      const others = keyed(svg).filter((mark) => datumOf(mark).key !== key);
-      return { chart: nameOf(svg), own: own.map(strength), others: others.map(strength) };
+      const isOwn = (mark) => keys.includes(datumOf(mark).key);
+      const own = keyed(svg).filter(isOwn).map(strength);
+      const others = keyed(svg).filter((mark) => !isOwn(mark)).map(strength);
+      return { chart: nameOf(svg), own, others };
     })
-    .filter(({ own }) => own.length);
+    .filter(({ own }) => own.length || !keys.length);
+
+// The point in the middle of the largest mark of a layer in a chart, brought into the window.
+function middle(chart, key) {
+  const own = keyed(document.querySelector(`#${chart} svg`)).filter((mark) => datumOf(mark).key === key);
+  const size = (mark) => mark.getBoundingClientRect().width * mark.getBoundingClientRect().height;
+  const [largest] = own.sort((one, other) => size(other) - size(one));
+  largest.scrollIntoView({ block: "center", inline: "center" });
+  const { x, y, width, height } = largest.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+}
 
 const colour = (text) => text.match(/[\d.]+/g).map(Number);
 const luminance = (parts) => {
@@ -117,6 +129,7 @@ function faint() {
   return [...found];
 }
 
+const lines = (cell) => [...cell.childNodes].map((node) => (node.nodeName === "BR" ? "\n" : node.textContent)).join("");
 const table = (element) => ({
   caption: element.caption?.textContent ?? "",
   heads: [...(element.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent),
@@ -125,10 +138,10 @@ const table = (element) => ({
     depth: Number(row.dataset.depth ?? 0),
     isHidden: row.hidden,
     isPicked: row.classList.contains("picked"),
-    cells: [...row.cells].map((cell) => cell.textContent),
+    cells: [...row.cells].map(lines),
   })),
   foot: [...(element.tFoot?.rows[0]?.cells ?? [])].map((cell) => cell.textContent),
 });
 const tables = (where) => [...document.querySelectorAll(`${where} table`)].map(table);
 
-globalThis.probe = { violations, promised, drawings, nameOf, meetings, strays, marks, datumOf, keyed, axes, standing, faint, tables };
+globalThis.probe = { violations, promised, drawings, nameOf, meetings, strays, marks, datumOf, keyed, axes, strengths, middle, faint, tables };
