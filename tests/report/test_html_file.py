@@ -112,6 +112,10 @@ def test_rows_of_the_tree_have_the_numbers_of_the_report(read: Reading, mobilene
         assert cells[5].startswith(f"{mobilenet.memory.profile['live'][place]:,} B")
 
 
+def test_a_report_gives_its_own_page(mobilenet: Report) -> None:
+    assert mobilenet.to_html() == render({mobilenet.network.name: mobilenet})
+
+
 def test_hostile_names_are_text(mobilenet: Report) -> None:
     odd = report([node(f"{HOSTILE}{place}", scope=HOSTILE, operator=HOSTILE, weights=7, macs=9) for place in range(3)])
     text = render({HOSTILE: odd, "mobilenet": mobilenet})

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from weighbridge.cli.extra import report_extra
 from weighbridge.cli.output import check_policy
 from weighbridge.cli.progress import progress
 from weighbridge.cli.saved import HOW_TO_SAVE, read_saved, saved_inputs
@@ -15,6 +14,7 @@ from weighbridge.cli.targets import check_targets, file_format
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.kinds import KINDS
+from weighbridge.report.extra import report_extra
 from weighbridge.report.peaks import LIVE, policy_named
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from weighbridge.cli.extra import report_extra
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.extra import report_extra
 from weighbridge.sources import USER_FILE, file_of
 
 __all__ = ["STDOUT", "Input", "Output", "Target", "check_targets", "file_format", "inputs_of", "targets_of"]

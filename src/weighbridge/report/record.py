@@ -130,6 +130,17 @@ class Report:
 
         return to_text(self)
 
+    def to_html(self) -> str:
+        """The report as one HTML file, which fetches nothing; ``report.html_file.render`` has several on one page.
+
+        Raises ``MissingExtra`` where what draws its charts is not installed.
+        """
+        from weighbridge.report.extra import report_extra
+
+        with report_extra("a page in HTML"):
+            from weighbridge.report.html_file import render
+        return render({self.network.name: self})
+
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Report:
         """The report that ``to_dict`` made ``data`` of.  Raises ``BadSpec`` with the ``$.path`` of what does not fit."""
