@@ -18,8 +18,9 @@ HEAD = """\
 
 `weighbridge weigh SOURCE --json -` prints one object, and nothing else on standard output. In Python the same names are
 attributes. `Report.from_json` reads the text back, and [`weighbridge report`](commands/report.md) shows what it saves. Keys are
-added over time, never renamed or removed; `schema` would say so. No object has a key twice. Unknown is `null`, and `notes` say why; it is never 0. There is no NaN and no infinity, and whole numbers are exact,
-however large. `facts.conventions` has the figures by other conventions than ours that were asked for (`--convention fvcore`),
+added over time, never renamed or removed; `schema` would say so. No object has a key twice. Unknown is `null`, and `notes` say
+why; it is never 0. There is no NaN and no infinity, and whole numbers are exact, however large. `facts.conventions` has the
+figures by other conventions than ours that were asked for (`--convention fvcore`),
 by name, and is `{ }` without one.
 
 This page is made from the records themselves. `[ ]` marks lists, `{ }` objects whose keys are names such as those of the
