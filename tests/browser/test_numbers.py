@@ -280,9 +280,10 @@ def test_what_charts_are_drawn_from(opened: Open, name: str) -> None:
     one, made = opened(name), reports(name)
     datasets = one.ask("() => JSON.parse(document.getElementById('charts').textContent).datasets")
     checked = 0
-    for title, rows in datasets.items():
+    for title, held in datasets.items():
         found = re.fullmatch(r"(layers|latency|roofline_layers)_(\d+)(?:_(\d+))?", title)
-        for row in rows if found else ():
+        for cells in held["rows"] if found else ():
+            row = dict(zip(held["columns"], cells, strict=True))
             place, layer = map(int, row["key"].split(":"))
             assert place == int(found[2])
             node, alive = made[place]["nodes"][layer], made[place]["memory"]["profile"].get("live")

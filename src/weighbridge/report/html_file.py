@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.drawn import charts
-from weighbridge.report.charts.panel import Chart
+from weighbridge.report.charts.panel import Chart, Datum
 from weighbridge.report.charts.theme import config
 from weighbridge.report.page import Page, Verdict
 from weighbridge.report.peaks import LIVE
@@ -166,9 +166,15 @@ def _data(drawn: tuple[Chart, ...]) -> str:
     for place, chart in enumerate(drawn):
         if chart.spec is not None:
             found["charts"][_anchor(place, chart)] = {"spec": chart.spec, "datasets": list(chart.datasets)}
-            found["datasets"].update(chart.datasets)
+            found["datasets"].update({name: _columns(rows) for name, rows in chart.datasets.items()})
     text = json.dumps(found, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _columns(rows: Sequence[Datum]) -> Mapping[str, Any]:
+    """Rows as a list of lists and their columns once, which is half as long; a row without a column has null there."""
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    return {"columns": names, "rows": [[row.get(name) for name in names] for row in rows]}
 
 
 def _security(style: str, script: str) -> str:

@@ -252,10 +252,12 @@ window.addEventListener("beforeprint", () => {
 
 // --- charts: one after the other, so that the page answers meanwhile
 
+const rowsOf = ({ columns, rows }) => rows.map((row) => Object.fromEntries(columns.map((column, place) => [column, row[place]])));
+
 async function draw(figure) {
   const place = figure.querySelector(".drawing");
   const { spec, datasets } = held.charts[figure.id];
-  const rows = Object.fromEntries(datasets.map((name) => [name, held.datasets[name]]));
+  const rows = Object.fromEntries(datasets.map((name) => [name, rowsOf(held.datasets[name])]));
   const options = { actions: false, ast: true, config: held.config, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
   const { view } = await window.vegaEmbed(place, { ...spec, description: place.ariaLabel, datasets: rows }, options);
   view.addEventListener("click", (_, item) => {
