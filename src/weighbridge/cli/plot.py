@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from weighbridge.cli.output import check_policy
 from weighbridge.cli.progress import progress
-from weighbridge.cli.saved import HOW_TO_SAVE, read_saved, saved_inputs
+from weighbridge.cli.saved import HOW_TO_SAVE, check_saved, read_saved, saved_inputs
 from weighbridge.cli.targets import check_targets, file_format
-from weighbridge.errors import BadSpec, WeighbridgeError
+from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.extra import report_extra
@@ -54,11 +54,7 @@ def carry_out(request: Request) -> int:
         from weighbridge.report.charts.drawn import chart, devices_of
         from weighbridge.report.pictures import picture
     reports = read_saved(request.saved)
-    for place, report in zip(request.saved, reports.values(), strict=True):
-        try:
-            check_policy(report, request.policy)
-        except WeighbridgeError as error:
-            raise error.at(place) from None
+    check_saved(request.saved, reports, lambda report: check_policy(report, request.policy))
     device = _device(devices_of(reports), request) if kind.of_device else None
     with progress() as tell:
         tell(f"drawing {request.chart}")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weighbridge.cli.output import check_shown, warn_of_inexact, write_all
-from weighbridge.cli.saved import read_saved, saved_inputs
+from weighbridge.cli.saved import check_saved, read_saved, saved_inputs
 from weighbridge.cli.targets import Output, targets_of
-from weighbridge.errors import WeighbridgeError
 from weighbridge.report.peaks import policy_named
 
 __all__ = ["carry_out"]
@@ -21,11 +20,7 @@ def carry_out(saved: Sequence[str], output: Output) -> int:
     targets = targets_of(output, saved_inputs(saved), len(saved))
     policy_named(output.policy)
     reports = read_saved(saved)
-    for place, report in zip(saved, reports.values(), strict=True):
-        try:
-            check_shown(report, output)
-        except WeighbridgeError as error:
-            raise error.at(place) from None
+    check_saved(saved, reports, lambda report: check_shown(report, output))
     write_all(reports, targets, output)
     if targets[-1].kind != "screen":
         for report in reports.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -16,7 +16,7 @@ from weighbridge.report.json_text import parsed
 from weighbridge.report.record import told_apart
 from weighbridge.report.view import title
 
-__all__ = ["HOW_TO_SAVE", "read_saved", "saved_inputs"]
+__all__ = ["HOW_TO_SAVE", "check_saved", "read_saved", "saved_inputs"]
 
 STDIN: Final = "-"
 _MOST_BYTES: Final = 1 << 28
@@ -51,6 +51,19 @@ def read_saved(places: Sequence[str]) -> Mapping[str, Report]:
     return dict(zip(told_apart(titles), reports, strict=True))
 
 
+def check_saved(places: Sequence[str], reports: Mapping[str, Report], check: Callable[[Report], None]) -> None:
+    """Call ``check`` on each of ``reports``; what it raises gets the file in front."""
+    for place, report in zip(places, reports.values(), strict=True):
+        try:
+            check(report)
+        except WeighbridgeError as error:
+            raise error.at(_named(place)) from None
+
+
+def _named(place: str) -> str:
+    return "the standard input" if place == STDIN else place
+
+
 def _read(place: str) -> Report:
     try:
         content = _content(place)
@@ -62,7 +75,7 @@ def _read(place: str) -> Report:
         return from_plain(parsed(text))
     except WeighbridgeError as error:
         other = None if error.where else _of_another_kind(place)
-        where = ": ".join(filter(None, ("the standard input" if place == STDIN else place, error.where)))
+        where = ": ".join(filter(None, (_named(place), error.where)))
         raise other or BadSpec(error.what, where=where, hint=error.hint or HOW_TO_SAVE) from None
 
 
