@@ -39,6 +39,8 @@ _SECTIONS: Final = {
     "energy": "energy",
 }
 """Where each chart stands on the page."""
+_WIDTHS: Final = "".join(f".w{part}{{width:{part}%}}" for part in range(101))
+"""The lengths of bars as classes: the policy of the page lets in no style of a single element."""
 _NAMES: Final = {
     "verdicts": "Verdict",
     "triangle": "Smaller, faster, greener",
@@ -90,7 +92,7 @@ def render(reports: Mapping[str, Report], *, policy: str = LIVE, depth: int | No
     models = tuple(_model(place, title, report, policy) for place, (title, report) in enumerate(reports.items()))
     drawn = charts(reports, policy)
     figures = [(one, _figure(place, one)) for place, one in enumerate(drawn)]
-    style, script = _resource("report.css"), _resource("report.js")
+    style, script = f"{_resource('report.css')}{_WIDTHS}", _resource("report.js")
     context = {
         "title": models[0].page.title if len(models) == 1 else " and ".join(_enumerated(models)),
         "tool": models[0].page.tool,

@@ -237,7 +237,8 @@ function tools(table, tree) {
 
 for (const table of document.querySelectorAll("table.sortable")) {
   const tree = plant(table);
-  for (const row of table.tBodies[0].rows) if (row.dataset.key || row.dataset.depth) dress(row);
+  // a list of its own: to walk through the table's takes ever longer while its cells change
+  for (const row of [...table.tBodies[0].rows]) if (row.dataset.key || row.dataset.depth) dress(row);
   steer(table);
   sortable(table, tree);
   if (table.classList.contains("tree")) tools(table, tree);
