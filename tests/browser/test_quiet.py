@@ -32,18 +32,19 @@ def test_every_chart_that_is_promised_is_drawn(opened: Open, name: str) -> None:
 
 
 def test_what_is_forbidden_would_be_noticed(fresh: Open) -> None:
-    """The page's own policy stops a picture, a script and a style from elsewhere, and these tests hear of it."""
+    """The page's own policy stops a picture, data, a script and a style that it does not hold, and these tests hear of it."""
     one = fresh("empty")
     one.ask(
         """() => {
           document.body.append(Object.assign(new Image(), { src: "http://127.0.0.1:9/x.png" }));
           document.body.append(Object.assign(document.createElement("script"), { textContent: "alert(1)" }));
           document.body.setAttribute("style", "color: red");
+          fetch("http://127.0.0.1:9/x.json").catch(() => {});
         }"""
     )
     one.settle()
     kinds = {violation.split()[0] for violation in one.ask("() => probe.violations")}
-    assert {"img-src", "script-src-elem", "style-src-attr"} <= kinds
+    assert {"img-src", "script-src-elem", "style-src-attr", "connect-src"} <= kinds
     assert len(one.complaints) >= 3
 
 
