@@ -53,6 +53,18 @@ function strays() {
   return found;
 }
 
+// Cells of tables in which a word of usual length is broken: they are higher than with a line for each word.
+const LONG = 20; // characters of a word that may have to be broken
+const broken = () =>
+  [...document.querySelectorAll("main table :is(th, td)")].filter((cell) => {
+    const words = cell.textContent.trim().split(/\s+/);
+    if (!cell.checkVisibility() || words.some((word) => word.length > LONG)) return false;
+    const lines = document.createRange();
+    lines.selectNodeContents(cell);
+    const tops = new Set([...lines.getClientRects()].map(({ bottom }) => Math.round(bottom / 8)));
+    return tops.size > 2 * words.length + 1;
+  }).map((cell) => `${cell.closest("section").id}: "${cell.textContent}" is broken up`);
+
 // The marks of data: neither axes nor legends nor the frames of panels.
 const marks = (svg) => [...svg.querySelectorAll("g[class*='role-mark'] :is(path, line, rect, text, image)")];
 
@@ -144,4 +156,4 @@ const table = (element) => ({
 });
 const tables = (where) => [...document.querySelectorAll(`${where} table`)].map(table);
 
-globalThis.probe = { violations, promised, drawings, nameOf, meetings, strays, marks, datumOf, keyed, axes, strengths, middle, faint, tables };
+globalThis.probe = { violations, promised, drawings, nameOf, meetings, strays, marks, datumOf, keyed, broken, axes, strengths, middle, faint, tables };

@@ -45,6 +45,15 @@ def test_every_axis_has_a_title_and_a_unit(opened: Open, name: str) -> None:
         assert axis["isDiscrete"] or measures, axis
 
 
+@pytest.mark.parametrize("name", ["mobilenet", "comparison", "uncounted"])
+def test_words_in_tables_stay_whole_on_a_narrow_screen(opened: Open, name: str) -> None:
+    one = opened(name)
+    one.resize(WIDTHS[-1])
+    found = one.ask("() => probe.broken()")
+    one.resize(WIDTHS[0])
+    assert found == []
+
+
 def test_texts_that_meet_leave_or_fade_would_be_noticed(fresh: Open) -> None:
     one = fresh("mobilenet")
     one.wait_for_charts()
