@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from textwrap import wrap
@@ -10,7 +12,7 @@ from typing import Any, Final
 import vl_convert
 
 from weighbridge.errors import printable
-from weighbridge.report.charts.panel import Chart
+from weighbridge.report.charts.panel import Chart, title_line
 from weighbridge.report.charts.theme import config
 
 __all__ = ["FORMATS", "picture"]
@@ -21,6 +23,10 @@ _LINE: Final = 120
 """Characters of the small print that stand beside each other above a chart."""
 _ABOVE: Final = 12
 """Pixels between the small print and what is drawn, which may begin with a title of its own."""
+_BEYOND_16_BITS: Final = re.compile("[^\\u0000-\\uffff]")
+"""Characters that are two units of a string in JavaScript: Vega cuts a text that is too long between the two, and vl-convert
+cannot measure half a character.
+"""
 
 
 def picture(chart: Chart, kind: str, titles: Sequence[str], *, theme: str = "light", scale: float = 2) -> bytes:
@@ -36,13 +42,19 @@ def picture(chart: Chart, kind: str, titles: Sequence[str], *, theme: str = "lig
         "vconcat": [drawing],
         "datasets": {name: list(map(dict, rows)) for name, rows in chart.datasets.items()},
     }
+    text = _BEYOND_16_BITS.sub(_escaped, json.dumps(whole, ensure_ascii=False, allow_nan=False))
     options: Mapping[str, Any] = {"config": dict(config(theme)), "allowed_base_urls": []}
     if kind == "svg":
-        svg: str = vl_convert.vegalite_to_svg(whole, **options)
+        svg: str = vl_convert.vegalite_to_svg(text, **options)
         return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(whole["description"])}" ', 1).encode()
     if kind == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(whole, **options))
-    return bytes(vl_convert.vegalite_to_png(whole, scale=scale, **options))
+        return bytes(vl_convert.vegalite_to_pdf(text, **options))
+    return bytes(vl_convert.vegalite_to_png(text, scale=scale, **options))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A character as ``printable`` writes those that cannot be shown, inside a string of JSON."""
+    return f"\\\\U{ord(found[0]):08x}"
 
 
 def _small_print(chart: Chart, titles: Sequence[str]) -> Iterator[str]:
@@ -50,4 +62,4 @@ def _small_print(chart: Chart, titles: Sequence[str]) -> Iterator[str]:
     of = titles if len(titles) == 1 else ()
     on = (f"on {printable(chart.device)}",) if chart.device else ()
     for sentence in (" ".join((*of, *on)), *chart.notes, *chart.reasons):
-        yield from wrap(sentence, _LINE)
+        yield from map(title_line, wrap(sentence, _LINE))

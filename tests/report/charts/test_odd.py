@@ -11,16 +11,32 @@ from hypothesis import strategies as st
 
 from tests.report.charts.drawings import drawn
 from tests.report.samples import node, report
-from tests.report.test_altered import altered
+from tests.report.test_altered import REPORTS, altered
 from tests.report.test_map import plans
 from weighbridge import BadSpec, Report
+from weighbridge.report.charts.drawn import chart, devices_of
+from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.charts.layers import MOST, thinned
+from weighbridge.report.pictures import picture
 
 NAMES = ("inversion", "activations-weights", "memory", "arena", "peaks")
 
 sizes = st.none() | st.integers(0, 10) | st.sampled_from([2**53 + 1, 2**64, 2**90, 10**400, 10**3000])
 names = st.sampled_from(
-    ["same", "", "__proto__", "a'b\\'c", '"', "</script>", "\u202ex", "\ud800", "é" * 500, "two\nlines"]
+    [
+        "same",
+        "",
+        "__proto__",
+        "toString",
+        "a'b\\'c",
+        '"',
+        "</script>",
+        "\u202ex",
+        "\ud800",
+        "é" * 500,
+        "two\nlines",
+        "🙂" * 99,
+    ]
 )
 
 
@@ -86,3 +102,34 @@ def test_thinning_keeps_what_is_largest_and_what_is_unknown_in_every_stretch(
             assert max((size for size in shown if size is not None), default=None) == max(
                 (size for size in whole if size is not None), default=None
             )
+
+
+TRIPPING = {"an object's": "toString", "two units": "🙂" * 99, "at an end": f"{'x' * 119} constructor"}
+"""What every object in JavaScript has, which Vega takes for a signal or a group of its own; characters of two units, which it cuts
+in half; and one of the first, alone in the second line of a title.
+"""
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("trip", TRIPPING.values(), ids=TRIPPING)
+def test_names_that_vega_trips_over(name: str, trip: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Everything that a report names is called so, and is drawn without a word from Vega, in a title of the picture and of a panel."""
+    odd = Report.from_dict(named(REPORTS[0], trip))
+    device = next(iter(devices_of({"": odd}))) if KINDS[name].of_device else None
+    made = chart(name, {trip: odd, "again": odd}, "live", device)
+    assert made.spec is not None
+    assert picture(made, "svg", [trip])
+    assert capfd.readouterr().err == ""
+
+
+def named(data: Any, name: str) -> Any:
+    """``data`` with ``name`` in the place of every text, and a policy and a part of a device that are called so."""
+    if isinstance(data, dict):
+        found = {key: named(value, name) for key, value in data.items()}
+        for key in found.keys() & {"peak_bytes", "peak_node", "profile", "by"}:
+            if isinstance(found[key], dict):
+                found[key] |= {name: next(iter(found[key].values()))}
+        return found
+    if isinstance(data, list):
+        return [named(item, name) for item in data]
+    return name if isinstance(data, str) else data

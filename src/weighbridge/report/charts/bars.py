@@ -118,7 +118,7 @@ def bars(
         altair.Chart(altair.NamedData(data.name))
         .mark_bar(aria=False, orient="vertical", size=layer_width(subject))
         .encode(
-            y=altair.Y(f"{series.field}:Q", title=series.title, axis=amounts(series.unit)),
+            y=altair.Y(f"{series.field}:Q", title=series.title, axis=amounts(series.unit), stack=None),
             color=colour,
             tooltip=[*of_layer, *(_tooltip(one) for one in tooltips)],
             **shared,

@@ -9,7 +9,7 @@ import altair
 
 from weighbridge.errors import printable
 from weighbridge.report.charts.kinds import KINDS
-from weighbridge.report.charts.panel import PICKED, Chart, Kind, NoPanel, Panel, Subject
+from weighbridge.report.charts.panel import PICKED, Chart, Kind, NoPanel, Panel, Subject, title_line
 from weighbridge.report.record import OnDevice, Report, told_apart
 
 __all__ = ["chart", "charts", "devices_of"]
@@ -18,8 +18,6 @@ _EXACT: Final = 2**53
 """Up to here a browser has every whole number."""
 _MOST: Final = 2**1000
 _TITLE: Final = 80
-_LINE: Final = 200
-"""Characters of a line above a panel; fewer have room there."""
 
 
 def charts(reports: Mapping[str, Report], policy: str) -> tuple[Chart, ...]:
@@ -85,21 +83,21 @@ def _spec(kind: Kind, panels: Sequence[tuple[str, Panel]], is_comparison: bool) 
         whole = altair.vconcat(*titled).resolve_scale(**scales)
     spec: dict[str, Any] = whole.add_params(altair.param(name=PICKED, value=[])).to_dict()
     spec.pop("config", None)
-    _cut(spec)
+    _write_titles(spec)
     return spec
 
 
-def _cut(spec: Mapping[str, Any]) -> None:
-    """Cut the lines of all titles to what could be seen of them: a drawing measures each before it does so itself."""
+def _write_titles(spec: dict[str, Any]) -> None:
+    """Make the lines of all titles such that they can be drawn."""
     title = spec.get("title")
-    if isinstance(title, dict):
-        for part, lines in title.items():
-            if part in ("text", "subtitle"):
-                title[part] = (
-                    printable(lines, _LINE) if isinstance(lines, str) else [printable(one, _LINE) for one in lines]
-                )
+    if isinstance(title, str):
+        spec["title"] = title_line(title)
+    elif isinstance(title, dict):
+        for part in title.keys() & {"text", "subtitle"}:
+            lines = title[part]
+            title[part] = title_line(lines) if isinstance(lines, str) else list(map(title_line, lines))
     for part in (*spec.get("vconcat", ()), *spec.get("layer", ())):
-        _cut(part)
+        _write_titles(part)
 
 
 def _titled(drawing: Any, title: str) -> Any:

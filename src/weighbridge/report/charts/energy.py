@@ -117,7 +117,7 @@ def _rows(source: _Source) -> Iterator[Datum]:
 
 
 def _dots(name: str, source: _Source, rows: Sequence[Datum]) -> Any:
-    components = list(dict.fromkeys(str(row["component"]) for row in rows))
+    components = {row["component"] for row in rows}
     colours, shapes = ([look[place] for look in _PARTS.values()] for place in (0, 1))
     legend = altair.Legend(title=None, orient="bottom")
     return (
@@ -135,7 +135,7 @@ def _dots(name: str, source: _Source, rows: Sequence[Datum]) -> Any:
                 scale=altair.Scale(type="log", nice=True, padding=_EDGE),
                 axis=logarithmic("J"),
             ),
-            y=altair.Y("component:N", sort=components, title="component", axis=altair.Axis(grid=True)),
+            y=altair.Y("component:N", sort=None, title="component", axis=altair.Axis(grid=True)),
             color=altair.Color("part:N", scale=altair.Scale(domain=list(_PARTS), range=colours), legend=legend),
             shape=altair.Shape("part:N", scale=altair.Scale(domain=list(_PARTS), range=shapes), legend=legend),
             tooltip=[altair.Tooltip("component:N"), altair.Tooltip("part:N", title="for"), altair.Tooltip("energy:N")],

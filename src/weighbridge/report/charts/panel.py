@@ -5,18 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.record import OnDevice, Report
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["IS_PICKED", "PICKED", "Chart", "Datum", "Kind", "NoPanel", "Panel", "Subject", "key"]
+__all__ = ["IS_PICKED", "PICKED", "Chart", "Datum", "Kind", "NoPanel", "Panel", "Subject", "key", "title_line"]
 
 PICKED: Final = "picked"
 """The parameter of a chart that holds the keys of the layers that are picked; empty where none is."""
 IS_PICKED: Final = f"length({PICKED}) == 0 || indexof({PICKED}, datum.key) >= 0"
 """The condition under which a mark with a ``key`` is drawn in full."""
+
+_LINE: Final = 200
+"""Characters of a line above a panel; fewer have room there."""
+_OF_EVERY_OBJECT: Final = frozenset(
+    {
+        *(
+            "constructor",
+            "hasOwnProperty",
+            "isPrototypeOf",
+            "propertyIsEnumerable",
+            "toLocaleString",
+            "toString",
+            "valueOf",
+        ),
+        *("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__"),
+    }
+)
+"""What every object in JavaScript has: Vega looks a title up among its signals, finds these, and draws nothing."""
 
 Datum = Mapping[str, str | int | float | bool | None]
 """A row of data; where it stands for a layer its ``key`` is that of ``key``."""
@@ -88,3 +107,9 @@ class Chart(NamedTuple):
 def key(place: int, layer: int) -> str:
     """The name of a layer on a page: the place of its model, and its own among the nodes."""
     return f"{place}:{layer}"
+
+
+def title_line(text: str) -> str:
+    """``text`` as a line of a title: cut to what could be seen of it, as a drawing measures all, and never a word that Vega trips over."""
+    line = printable(text, _LINE)
+    return f"{line} " if line in _OF_EVERY_OBJECT else line
