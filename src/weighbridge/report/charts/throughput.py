@@ -89,10 +89,15 @@ def _best(points: Sequence[BatchPoint]) -> Iterator[str]:
 
 
 def _misfits(points: Sequence[BatchPoint]) -> Iterator[str]:
-    for verdict, said in ((_DOES_NOT_FIT, "does not fit"), (_UNKNOWN, "may not fit")):
+    for verdict, one, several in (
+        (_DOES_NOT_FIT, "does not fit", "do not fit"),
+        (_UNKNOWN, "may not fit", "may not fit"),
+    ):
         found = [exact(point.batch) for point in points if _verdict(point) == verdict]
-        if found:
-            yield f"batch {', '.join(found[:_NAMED])}{' and more' if len(found) > _NAMED else ''} {said}"
+        if len(found) == 1:
+            yield f"batch {found[0]} {one}"
+        elif found:
+            yield f"batches {', '.join(found[:_NAMED])}{' and more' if len(found) > _NAMED else ''} {several}"
 
 
 def _drawing(name: str, points: Sequence[BatchPoint]) -> Any:
