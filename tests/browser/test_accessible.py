@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -58,6 +59,14 @@ def test_a_fault_would_be_found(fresh: Open) -> None:
     one = fresh("empty")
     one.ask("() => document.body.append(document.createElement('button'))")
     assert any(fault.startswith("button-name (critical)") for fault in faults(one))
+
+
+@pytest.mark.parametrize("name", ["mobilenet", "comparison"])
+def test_regions_have_names_of_their_own(opened: Open, name: str) -> None:
+    """By which a screen reader lists them; those that are folded away count too."""
+    names = opened(name).ask("() => [...document.querySelectorAll('[role=region]')].map(one => one.ariaLabel)")
+    assert names
+    assert [name for name, times in Counter(names).items() if times > 1] == []
 
 
 def test_every_drawing_has_a_name_with_figures(opened: Open) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import Open
-from tests.browser.reports import saved
+from tests.browser.reports import REAL, saved
 
+A4 = 718
+"""The pixels across a sheet of A4 between margins of a centimetre."""
 IS_CLOSED = "() => [...document.querySelectorAll('{}')].filter(one => !one.checkVisibility()).length"
 
 
@@ -28,6 +30,16 @@ def test_print_is_light_and_opens_everything(fresh: Open) -> None:
     assert one.ask(f"() => [...document.querySelectorAll('.wide')].filter({cut}).length") == 0
     assert one.page.pdf().startswith(b"%PDF-")
     assert one.complaints == []
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_no_table_and_no_chart_is_wider_than_the_paper(fresh: Open, name: str) -> None:
+    one = fresh(name)
+    one.wait_for_charts()
+    one.page.emulate_media(media="print")
+    one.resize(A4)
+    wider = "one => one.scrollWidth > one.clientWidth + 1"
+    assert one.ask(f"() => [...document.querySelectorAll('.wide')].filter({wider}).map(one => one.ariaLabel)") == []
 
 
 @pytest.mark.parametrize("name", ["mobilenet", "uncounted", "comparison"])

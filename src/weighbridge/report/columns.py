@@ -63,8 +63,7 @@ def tree_lines(page: Page, width: int, unicode: bool) -> Iterator[Line]:
         columns, lambda column: Span(("─" if unicode else "-") * abs(column.width) if column.title else "", Style.QUIET)
     )
     yield _line(columns, lambda column: column.cell(page.total))
-    alive = f"alive: bytes by the policy {page.policy} while the layer runs; of a module, the most"
-    notes = [alive] if any(column.title == "alive" for column in columns) else []
+    notes = [page.of_alive()] if any(column.title == "alive" for column in columns) else []
     for note in (*notes, page.rows_note):
         if note:
             yield from wrap(note, width, Style.QUIET)

@@ -209,3 +209,7 @@ class Page(NamedTuple):
     notes: tuple[str, ...]
     tool: str
     arena: ArenaMap | None = None
+
+    def of_alive(self) -> str:
+        """What stands in the column of bytes alive."""
+        return f"alive: bytes by the policy {self.policy} while the layer runs; of a module, the most"

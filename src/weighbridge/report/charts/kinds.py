@@ -40,13 +40,13 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "memory": Kind(
         "Memory over time",
-        "The bytes that are alive while each layer runs; ruled is the peak, which has to fit.",
+        "The bytes that are alive while each layer runs; the dashed line is the peak, which has to fit.",
         _drawn_by("memory"),
     ),
     "arena": Kind(
         "Arena map",
-        "Every buffer at its offset, for the steps at which it is alive; full are those alive at the step of the peak, which is "
-        "ruled.",
+        "Every buffer at its offset, for the steps at which it is alive, counted from 0. The dashed line is the step of the peak, "
+        "and dark are the buffers that are alive there.",
         _drawn_by("arena"),
     ),
     "peaks": Kind(

@@ -72,7 +72,7 @@ const treeOf = (row) => trees.get(row.closest("table"));
 
 function plant(table) {
   const above = [];
-  const tree = { roots: [], modules: [], closed: new Set(), wanted: "" };
+  const tree = { table, roots: [], modules: [], closed: new Set(), wanted: "" };
   for (const row of table.tBodies[0].rows) {
     const depth = Number(row.dataset.depth ?? 0);
     above.length = Math.min(depth, above.length);
@@ -85,6 +85,17 @@ function plant(table) {
   tree.modules = [...table.tBodies[0].rows].filter((row) => childrenOf(row).length);
   trees.set(table, tree);
   return tree;
+}
+
+// Tab enters a tree at one row, which stays the one that was left unless that is no longer shown.
+function enter(table) {
+  const shown = [...table.querySelectorAll("tr:not([hidden]) button.pick")];
+  if (shown.length && !shown.some((label) => label.tabIndex === 0)) enterAt(table, shown[0]);
+}
+
+function enterAt(table, label) {
+  for (const before of table.querySelectorAll('button.pick[tabindex="0"]')) before.tabIndex = -1;
+  label.tabIndex = 0;
 }
 
 const isOpen = (row) => row.querySelector("button.fold")?.getAttribute("aria-expanded") !== "false";
@@ -100,7 +111,7 @@ function foldAll(tree, isOpen) {
   lay(tree);
 }
 
-function lay({ roots, wanted, said }) {
+function lay({ table, roots, wanted, said }) {
   let found = 0;
   const visit = (row, isReached, isWithin) => {
     const isHit = wanted !== "" && `${row.cells[0].textContent} ${row.cells[1].textContent}`.toLowerCase().includes(wanted);
@@ -111,6 +122,7 @@ function lay({ roots, wanted, said }) {
     return isWanted;
   };
   for (const row of roots) visit(row, true, false);
+  enter(table);
   if (said) said.textContent = wanted ? `${found} ${found === 1 ? "layer" : "layers"} named so` : "";
 }
 
@@ -148,8 +160,7 @@ function dress(row) {
 }
 
 function steer(table) {
-  const first = table.querySelector("button.pick");
-  if (first) first.tabIndex = 0;
+  enter(table);
   table.tBodies[0].addEventListener("keydown", (event) => {
     const row = event.target.closest("tr");
     const act = { ArrowDown: 1, ArrowUp: -1, ArrowLeft: false, ArrowRight: true }[event.key];
@@ -164,8 +175,7 @@ function steer(table) {
     while (next && next.hidden);
     const label = next?.querySelector("button.pick");
     if (!label) return;
-    event.target.tabIndex = -1;
-    label.tabIndex = 0;
+    enterAt(table, label);
     label.focus();
   });
 }
