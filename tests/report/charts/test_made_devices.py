@@ -39,7 +39,7 @@ def test_each_verdict_has_a_shape() -> None:
     ]
     (marks,) = [view for view in views(made.spec or {}) if view["mark"]["type"] == "point"]
     assert len(set(marks["encoding"]["shape"]["scale"]["range"])) == 3
-    assert made.description.endswith("batch 32 does not fit; batch 8, 64 may not fit")
+    assert made.description.endswith("batch 32 does not fit; batches 8, 64 may not fit")
     assert "the sum over the layers is not known at 4 of 4 batches" in made.notes
 
 
