@@ -95,6 +95,34 @@ def test_sorting_orders_siblings(small: Opened) -> None:
     assert rows(small) != first
 
 
+@pytest.mark.parametrize(
+    "rising",
+    [
+        ("?", "<0.1%", "0.2%", "15.0%", ">100%", "337.8%"),
+        ("unknown", "0 s", "144.2 µs", ">= ~2.506 ms", "~1.436 s", "1.000e12 s"),
+        ("?", "512 B", "96.00 KiB", "1,000 KiB", "1.436 MiB", "2.000 GiB"),
+        ("?", "0 B", "4,096 B", "98.30 kB", "1.505 MB 3.6%", "301,056 MB peak"),
+        ("", "1.0e-20 J", "3.1 fJ", "867.44 nJ", "2.6293 µJ", "1.6827 mJ"),
+        ("?", "-3", "3 to 4", "12 to 13", "1,204,224", "9,007,199,254,740,993"),
+    ],
+    ids=lambda rising: rising[-1],
+)
+def test_sorting_reads_units(fresh: Open, rising: Sequence[str]) -> None:
+    """Whatever a column of numbers shows: what is unknown is less than any number."""
+    small = fresh("mobilenet")
+    mixed = [rising[place] for place in (3, 0, 5, 1, 4, 2)]
+    write = """(texts) => {
+        const rows = [...document.querySelector("#tree-0").tBodies[0].rows].filter((row) => row.dataset.depth === "0");
+        texts.forEach((text, place) => { rows[place].cells[4].textContent = text; });
+        rows.slice(texts.length).forEach((row) => row.remove());
+    }"""
+    small.ask(write, mixed)
+    for order in (rising[::-1], rising):
+        head(small, "MACs").click()
+        found = [row["cells"][4] for row in rows(small) if row["depth"] == 0]
+        assert [one for one in found if one in rising] == list(order)
+
+
 def test_filtering_keeps_what_stands_above_and_below(tree: Opened) -> None:
     everything = {row["key"]: (above, row) for above, row in families(rows(tree)) if row["key"]}
     field = tree.page.locator(".tools input").first
@@ -176,12 +204,13 @@ def test_by_keyboard_alone(small: Opened) -> None:
     assert rows(small) == first
 
     press_until(small, "Tab", f"{TREE} button.pick")
-    press("ArrowDown")
+    at = "() => document.activeElement.textContent"
+    assert small.ask(at) == "block1", "the first row that the filter left is where Tab goes from then on"
     press("ArrowLeft")
     hidden = [row["cells"][0] for row in rows(small) if row["isHidden"]]
     assert hidden == ["depthwise", "project"]
     press("ArrowDown")
-    assert small.ask("() => document.activeElement.textContent") == "block2", "what is hidden is passed over"
+    assert small.ask(at) == "block2", "what is hidden is passed over"
     press("ArrowUp")
     press("ArrowRight")
     assert rows(small) == first

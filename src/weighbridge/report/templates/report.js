@@ -182,27 +182,33 @@ function steer(table) {
 
 // --- sorting: siblings among themselves, first falling, then rising, then as they run
 
+const NUMBER = /^[<>=~\s]*(-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(?:([kKMGTPEZYmµnpf])(i?)[BsJ])?/;
+const POWERS = { k: 1, K: 1, M: 2, G: 3, T: 4, P: 5, E: 6, Z: 7, Y: 8, m: -1, µ: -2, n: -3, p: -4, f: -5 };
+const words = new Intl.Collator("en", { numeric: true });
+
+// What a cell is ordered by: the number in it, by the prefix of its unit, or its text.
 function value(row, column) {
-  const text = row.cells[column].textContent.trim();
-  const number = /^(?:>=|~|≥|\s)*(-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-zµ]*)/i.exec(text);
-  const scale = { G: 1e9, M: 1e6, k: 1e3, m: 1e-3, "µ": 1e-6, n: 1e-9, p: 1e-12, f: 1e-15 };
-  if (!number || !row.cells[column].classList.contains("number")) return text;
-  const unit = number[2].length > 1 ? (scale[number[2][0]] ?? 1) : 1;
-  return Number(number[1].replaceAll(",", "")) * unit;
+  const cell = row.cells[column];
+  const text = cell.textContent.trim();
+  const found = cell.classList.contains("number") && NUMBER.exec(text);
+  if (!found) return text;
+  const [, number, prefix, binary] = found;
+  return Number(number.replaceAll(",", "")) * (binary ? 1024 : 1000) ** (POWERS[prefix] ?? 0);
 }
 
 function compare(one, other) {
   if (typeof one === "number" && typeof other === "number") return one - other;
   if (typeof one === "number") return 1;
   if (typeof other === "number") return -1;
-  return one.localeCompare(other, "en", { numeric: true });
+  return words.compare(one, other);
 }
 
 function sort(table, roots, column, direction) {
   const sign = { ascending: 1, descending: -1 }[direction];
-  const ordered = (rows) => (sign ? rows.toSorted((one, other) => sign * compare(value(one, column), value(other, column))) : rows);
+  const values = new Map(sign ? [...table.tBodies[0].rows].map((row) => [row, value(row, column)]) : []);
+  const ordered = (rows) => (sign ? rows.toSorted((one, other) => sign * compare(values.get(one), values.get(other))) : rows);
   const flat = (rows) => ordered(rows).flatMap((row) => [row, ...flat(childrenOf(row))]);
-  table.tBodies[0].append(...flat(roots));
+  for (const row of flat(roots)) table.tBodies[0].append(row);
 }
 
 function sortable(table, { roots }) {
