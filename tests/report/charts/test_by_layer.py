@@ -215,3 +215,15 @@ def test_numbers_beyond_those_of_a_browser_are_drawn_and_said(bits: int) -> None
     made = drawn("inversion", report([node("huge", weights=2**bits + 1, macs=2**bits + 1), node("small", weights=3)]))
     assert made.datasets["layers_0"][0]["macs"] == float(2**bits)
     assert "numbers above 2^53 are drawn and shown to some 16 digits; the JSON has all" in made.notes
+
+
+def test_layers_whose_names_begin_alike_are_told_apart_below_the_axis() -> None:
+    """Names of a file begin with the modules that they stand in, so the end of a long one is what is shown."""
+    layers = [node(f"StatefulPartitionedCall/functional_1/conv2d_{place}/BiasAdd", macs=1) for place in range(8)]
+    shown = re.findall(r">(…[^<]*)</text>", svg(drawn("inversion", report(layers))))
+    assert shown == [f"…onal_1/conv2d_{place}/BiasAdd" for place in range(8)]
+
+
+def test_figures_that_are_all_zero_stand_on_the_ground() -> None:
+    made = svg(drawn("inversion", report([node("relu", macs=0), node("conv", macs=9)])))
+    assert "titled 'parameters' for a linear scale with values from 0.0 to 1.0\"" in made

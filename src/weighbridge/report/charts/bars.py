@@ -114,11 +114,14 @@ def bars(
     colour: Any = altair.value(series.colour)
     if accent is not None:
         colour = altair.condition(f"datum.layer == {accent[0]}", altair.value(accent[1]), colour)
+    # Of figures that are all 0 or unknown Vega would make a scale with its 0 in the middle.
+    scale = altair.Undefined if any(data.columns[series.field]) else altair.Scale(domain=[0, 1])
     drawn: Any = (
         altair.Chart(altair.NamedData(data.name))
         .mark_bar(aria=False, orient="vertical", size=layer_width(subject))
         .encode(
-            y=altair.Y(f"{series.field}:Q", title=series.title, axis=amounts(series.unit), stack=None),
+            y=altair.Y(f"{series.field}:Q", title=series.title, axis=amounts(series.unit), scale=scale),
+            y2=altair.datum(0),
             color=colour,
             tooltip=[*of_layer, *(_tooltip(one) for one in tooltips)],
             **shared,

@@ -68,7 +68,8 @@ def _bars(subject: Subject, name: str, drawn: Sequence[Datum]) -> Any:
         altair.Chart(altair.NamedData(name))
         .mark_bar(aria=False, orient="vertical", size=layer_width(subject))
         .encode(
-            y=altair.Y("time_s:Q", title="time (s)", axis=amounts("s", is_whole=False), stack=None),
+            y=altair.Y("time_s:Q", title="time (s)", axis=amounts("s", is_whole=False)),
+            y2=altair.datum(0),
             color=altair.Color("bound:N", scale=bound_colours(), legend=legend),
             **shared,
         )

@@ -19,6 +19,10 @@ MOST: Final = 2000
 """So many marks a panel has at most: a browser draws more, but nobody sees them."""
 NAMED: Final = 30
 """Up to so many layers stand under their names, more under their numbers."""
+_SHOWN: Final = 24
+"""Up to so many characters of a name stand below a layer."""
+_ENDS: Final = f"length(datum.label) > {_SHOWN} ? '…' + slice(datum.label, {1 - _SHOWN}) : datum.label"
+"""The end of a long name: names of one file begin alike, with the modules that they stand in."""
 _STRETCHES: Final = 500
 """Into so many stretches the layers are divided where there are more than ``MOST``."""
 _UNKNOWN: Final = 0.4
@@ -90,7 +94,7 @@ def layer_axis(subject: Subject, *, is_labelled: bool = True) -> altair.X:
     """
     count = len(subject.report.nodes)
     if count <= NAMED:
-        names = altair.Axis(labelAngle=-90, labelLimit=140, labelOverlap=False, grid=False)
+        names = altair.Axis(labelAngle=-90, labelExpr=_ENDS, labelLimit=140, labelOverlap=False, grid=False)
         axis: Any = names if is_labelled else None
         return altair.X("name:N", sort=None, title="layer", axis=axis, scale=altair.Scale(domain=_axis_names(subject)))
     axis = altair.Axis(tickMinStep=1, format=",d", grid=False) if is_labelled else None

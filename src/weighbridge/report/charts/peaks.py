@@ -42,7 +42,8 @@ def peaks(subject: Subject) -> Panel | NoPanel:
         altair.Chart(altair.NamedData(name), width=WIDTH, height=_BAR * len(data))
         .mark_bar(aria=False, color=PALETTE[0], height={"band": 0.75})
         .encode(
-            x=altair.X("peak_bytes:Q", title="peak in bytes", axis=amounts("B"), stack=None),
+            x=altair.X("peak_bytes:Q", title="peak in bytes", axis=amounts("B")),
+            x2=altair.datum(0),
             y=altair.Y("policy:N", sort=None, title="policy", axis=altair.Axis(labelOverlap=False)),
             opacity=picked_opacity(),
             tooltip=[
