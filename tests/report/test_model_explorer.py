@@ -244,15 +244,16 @@ def on(device: str, *times: float | None) -> OnDevice:
 
 
 def test_what_is_unknown_is_left_out_and_said() -> None:
-    nodes = [node("a", macs=7, weights=3), node("b", macs=None), node("c", output=None)]
-    made = placed(report(nodes, on=(on("board", 0.25, None, 0.5),)), "a", "b", "c")
+    loop = node("d", macs=9)._replace(exact=False)  # of which one trip is counted
+    nodes = [node("a", macs=7, weights=3), node("b", macs=None), node("c", output=None), loop]
+    made = placed(report(nodes, on=(on("board", 0.25, None, 0.5, 0.5),)), "a", "b", "c", "d")
     found = node_data(made)
     assert values(found.files, "macs.json") == {("g", "a"): 7, ("g", "c"): 0}
-    assert {key for _, key in values(found.files, "moved_bytes.json")} == {"a", "b"}
-    # of the last one there is a lower bound alone
+    assert {key for _, key in values(found.files, "moved_bytes.json")} == {"a", "b", "d"}
+    # of the last two there is a lower bound alone
     assert values(found.files, "time_s.board.json") == {("g", "a"): 0.25}
-    assert "MACs: not known of 1 of 3 nodes, so left out" in found.notes
-    assert "time on board (s): not known of 2 of 3 nodes, so left out" in found.notes
+    assert "MACs: not known of 2 of 4 nodes, so left out" in found.notes
+    assert "time on board (s): not known of 3 of 4 nodes, so left out" in found.notes
 
 
 def test_without_a_profile_or_a_time_there_is_no_file() -> None:

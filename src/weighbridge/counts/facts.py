@@ -88,6 +88,13 @@ class NodeFacts(NamedTuple):
     weight_bytes: int | None = None
     file_node: FileNode | None = None
 
+    @property
+    def macs_exact(self) -> bool:
+        """Whether ``macs`` is the number itself: it is None where nothing is known, and a lower bound of a node in which a part,
+        or how often it runs, is not.
+        """
+        return self.macs is not None and self.exact
+
 
 class NetworkFacts(NamedTuple):
     """The facts of a network.

@@ -217,9 +217,7 @@ def _least(one: int | None, other: int | None) -> int | None:
 def _node(counted: NodeFacts, kept: int, taken: int, precision: str | None, exact: bool) -> NodeDemand:
     """``kept`` are the stored bytes of the ``taken`` ones, which are all that is known where the count is not."""
     reads = taken if counted.read_bytes is None else counted.read_bytes
-    exact = (
-        exact and counted.macs is not None and counted.exact and None not in (counted.read_bytes, counted.write_bytes)
-    )
+    exact = exact and counted.macs_exact and None not in (counted.read_bytes, counted.write_bytes)
     running = max(0, reads - kept) + (counted.write_bytes or 0)
     return NodeDemand(counted.name, 2 * (counted.macs or 0), precision, kept, running, exact)
 

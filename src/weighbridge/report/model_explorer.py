@@ -149,7 +149,7 @@ def _notes(report: Report, groups: Mapping[tuple[str, str], Sequence[int]]) -> I
 
 def _metrics(report: Report, policy: str) -> Iterator[_Metric]:
     nodes = report.nodes
-    yield _Metric("macs", "MACs", [node.macs for node in nodes])
+    yield _Metric("macs", "MACs", [node.macs if node.macs_exact else None for node in nodes])
     yield _Metric("parameters", "parameters", [node.parameters for node in nodes], _joined_parameters)
     yield _Metric("output_bytes", "output bytes (B)", [node.output_bytes for node in nodes])
     yield _Metric("moved_bytes", "bytes read and written (B)", [_moved(node) for node in nodes])

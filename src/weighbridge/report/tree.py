@@ -40,7 +40,7 @@ class Sums:
         self.parameters += facts.parameters or 0
         self.macs += facts.macs or 0
         self.parameters_exact &= facts.parameters is not None
-        self.macs_exact &= facts.macs is not None and facts.exact
+        self.macs_exact &= facts.macs_exact
         self.has_peak |= is_peak
         if alive is not None and (self.alive is None or alive > self.alive):
             self.alive = alive

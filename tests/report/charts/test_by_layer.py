@@ -56,6 +56,16 @@ def test_the_heaviest_layers_are_said() -> None:
     )
 
 
+def test_a_lower_bound_is_called_one() -> None:
+    loop = node("loop", macs=9)._replace(exact=False)  # of which one trip is counted
+    chart = drawn("inversion", report([node("a", macs=7, weights=3), loop, node("odd", macs=None)]))
+    assert chart.description == "most parameters at a: 3; most MACs that are known at loop: >= 9"
+    assert chart.notes == (
+        "grey: the MACs of 1 of 3 layers are not known",
+        "the MACs of 1 of 3 layers are lower bounds",
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "titles"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import altair
@@ -12,6 +12,7 @@ from weighbridge.report.charts.axes import amounts
 from weighbridge.report.charts.layers import layer_axis, layer_width, picked_opacity, rows, thinned, unknown_bars
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
 from weighbridge.report.charts.theme import HEIGHT, WIDTH
+from weighbridge.report.headlines import lower_bound
 from weighbridge.report.peaks import place_of_peak
 from weighbridge.units import decimal_bytes, exact
 
@@ -32,12 +33,13 @@ class Series(NamedTuple):
 
 class Layers(NamedTuple):
     """The rows of a model's layers under the ``name`` of their dataset, as far as there is room; ``columns`` have all layers, by
-    field; ``note`` says which have no row.
+    field; ``bounds`` are the places at which one has a lower bound; ``note`` says which have no row.
     """
 
     name: str
     rows: tuple[Datum, ...]
     columns: Mapping[str, Sequence[int | None]]
+    bounds: Mapping[str, Collection[int]]
     note: str | None
 
     def notes(self, series: Sequence[Series]) -> tuple[str, ...]:
@@ -48,6 +50,11 @@ class Layers(NamedTuple):
             for title, count, all_ in unknown
             if count
         ]
+        said += (
+            f"the {one.title} of {len(bounds):,} of {len(self.columns[one.field]):,} layers are lower bounds"
+            for one in series
+            if (bounds := self.bounds.get(one.field))
+        )
         return (*said, self.note) if self.note else tuple(said)
 
 
@@ -65,7 +72,8 @@ def layers(subject: Subject) -> Layers:
     peak = place_of_peak(report, subject.policy)
     places, note = thinned(list(columns.values()), () if peak is None else (peak,))
     drawn = rows(subject, lambda place, _: {field: column[place] for field, column in columns.items()}, places)
-    return Layers(f"layers_{subject.place}", drawn, columns, note)
+    known_in_part = {place for place, node in enumerate(report.nodes) if node.macs is not None and not node.macs_exact}
+    return Layers(f"layers_{subject.place}", drawn, columns, {"macs": known_in_part}, note)
 
 
 def rows_of_bars(subject: Subject, series: Sequence[Series], nothing: str) -> Panel | NoPanel:
@@ -87,7 +95,10 @@ def _largest(subject: Subject, data: Layers, series: Series) -> str:
         return f"no {series.title}" if is_known else f"the {series.title} are not known"
     name = next(row["name"] for row in data.rows if row["layer"] == 1 - place)
     known = "" if is_known else " that are known"
-    return f"most {series.title}{known} at {name}: {sized(size) if series.unit else exact(size)}"
+    figure = sized(size) if series.unit else exact(size)
+    return (
+        f"most {series.title}{known} at {name}: {lower_bound(figure, -place not in data.bounds.get(series.field, ()))}"
+    )
 
 
 def sized(size: int) -> str:
