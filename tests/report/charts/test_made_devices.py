@@ -89,6 +89,11 @@ def test_lower_bounds_are_said() -> None:
     assert (
         "1 layer drawn where the part lies that is counted" in drawn("roofline", weighed, device=MICROCONTROLLER).notes
     )
+    (on,) = weighed.on
+    for exact in (True, False):
+        latency = on.latency._replace(exact=exact, intensity_ops_per_byte=3.0, attainable_ops_per_s=1e6)
+        made = drawn("roofline", replace(weighed, on=(on._replace(latency=latency),)), device=MICROCONTROLLER)
+        assert ("the whole network is drawn where the part of it lies that is counted" in made.notes) != exact
     made = drawn("latency", weighed, device=MICROCONTROLLER)
     assert "the time of 1 layer is a lower bound, as a count behind it is one" in made.notes
     assert [row["time"] for row in rows(made, "latency")] == ["2.000 ms", ">= 2.000 ms"]

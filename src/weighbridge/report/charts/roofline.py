@@ -195,6 +195,8 @@ def _fastest(times: Sequence[NodeTime], places: Sequence[int]) -> Iterator[str]:
 
 def _notes(on: OnDevice, times: Sequence[NodeTime], found: Roofline) -> Iterator[str]:
     yield from _left_out(times)
+    if not on.latency.exact and _whole(on):
+        yield "the whole network is drawn where the part of it lies that is counted"
     if len(found.memories) > 1 and found.bandwidth_bytes_per_s is not None:
         yield (
             f"the slanted roof is that of {_memories(found)} working at once; a layer below it waits for one of them, and the "
