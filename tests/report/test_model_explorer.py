@@ -353,6 +353,15 @@ class TestCommand:
         assert "macs.json in it is the saved report" in capsys.readouterr().err
         assert Path("macs.json").read_text() == saved
 
+    def test_a_file_that_cannot_be_written_keeps_no_other_from_it(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path("costs", "macs.json").mkdir(parents=True)
+        assert main(["weigh", "net.tflite", "--model-explorer", "costs"]) == 2
+        where = str(Path("costs", "macs.json"))
+        assert (
+            f"error: {where}: cannot be written: Is a directory; everything else was written" in capsys.readouterr().err
+        )
+        assert len(list(Path("costs").iterdir())) == 5
+
     def test_one_report_at_a_time(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["weigh", "net.tflite", "--json", "a"]) == 0
         capsys.readouterr()

@@ -86,7 +86,7 @@ def write_all(reports: Mapping[str, Report], targets: Iterable[Target], output: 
         except OSError as error:
             if target.place == STDOUT:
                 raise
-            failures.append(f"{target.place}: cannot be written: {error.strerror or error}")
+            failures.append(f"{error.filename or target.place}: cannot be written: {error.strerror or error}")
     if failures:
         raise BadSpec("; ".join(failures), hint="everything else was written")
 
@@ -101,15 +101,24 @@ def _write(reports: Mapping[str, Report], target: Target, output: Output) -> Non
 
 
 def _write_node_data(report: Report, place: str, policy: str) -> None:
-    """Write a file a metric to a folder, and say on standard error what they leave out.  Raises ``OSError``."""
+    """Write a file a metric to a folder, and say on standard error what they leave out.
+
+    Raises ``OSError`` for the first that cannot be written, when the others are.
+    """
     from weighbridge.report.model_explorer import node_data
 
     made = node_data(report, policy)
     Path(place).mkdir(exist_ok=True)
+    failures = []
     for name, content in made.files.items():
-        write(content, Path(place, name))
+        try:
+            write(content, Path(place, name))
+        except OSError as error:
+            failures.append(error)
     for note in made.notes:
         sys.stderr.write(f"weighbridge: node data: {note}\n")
+    if failures:
+        raise failures[0]
 
 
 def _content(reports: Mapping[str, Report], kind: str, output: Output) -> str:
