@@ -31,10 +31,11 @@ __all__ = [
 
 def printable(text: str, limit: int = 200) -> str:
     """``text`` on one line, with control and bidirectional characters escaped, cut after ``limit`` characters."""
-    if text.isprintable() and len(text) <= limit:
+    if len(text) <= limit and text.isprintable():
         return text
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    seen = text[:limit]  # what is behind it is cut, however long
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in seen)
+    return shown if max(len(shown), len(text)) <= limit else shown[: limit - 1] + "…"
 
 
 def said_by(error: BaseException) -> str:
