@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 import weighbridge
-from tests.report.samples import alexnet, node, report
+from tests.report.samples import alexnet, node, on_device, report
 from weighbridge.report import Report
 from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.html_file import _SECTIONS, render
@@ -170,3 +170,16 @@ def test_nothing_stands_between_the_rows_of_a_table_that_is_sorted() -> None:
     assert len(bodies) >= 4
     for body in bodies:
         assert re.fullmatch(r"(<tr\b((?!</tr>).)*</tr>)*", body, re.DOTALL), body
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("d", "d"), ("L" * 300 + "a", "L" * 300 + "b"), ("a\x1b", "a\\x1b"), ("d (2)", "d", "d")],
+    ids=("same", "cut", "escaped", "counted"),
+)
+def test_every_device_has_a_part_of_its_own_with_its_charts(names: tuple[str, ...]) -> None:
+    """Whatever of their names a page can show: what is cut or escaped may be all that tells two of them apart."""
+    html = render({"a": report(alexnet(), on=tuple(on_device()._replace(device=name) for name in names))})
+    parts = html.partition('<section id="energy">')[0].split('<section id="device-')[1:]
+    assert len({re.search("<h3>(.*?)</h3>", part)[1] for part in parts}) == len(names)  # type: ignore[index]
+    assert [part.count('<figure id="chart-') for part in parts] == [3] * len(names)

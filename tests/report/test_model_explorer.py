@@ -265,6 +265,13 @@ def test_without_a_profile_or_a_time_there_is_no_file() -> None:
     assert "no time on other: the report has none for its nodes" in found.notes
 
 
+def test_notes_are_printable_whatever_a_device_is_called() -> None:
+    named = (on("\x1b[31m", None), on("\u202e", 1.0)._replace(nodes=None))
+    found = node_data(placed(report([node("a")], on=named), "a"))
+    assert r"time on \x1b[31m (s): not known of any node, so left out" in found.notes
+    assert all(note.isprintable() for note in found.notes)
+
+
 def test_odd_reports() -> None:
     """Whatever stands in a report: numbers that no float holds, names that are no names of files, devices of one name."""
     hostile = 'a"</script>\n\N{RIGHT-TO-LEFT OVERRIDE}\ud800' + 10_000 * "x"

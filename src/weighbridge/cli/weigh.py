@@ -18,7 +18,7 @@ from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report
 from weighbridge.report.peaks import policy_named
-from weighbridge.report.record import told_apart
+from weighbridge.report.record import by_device
 from weighbridge.report.view import title
 from weighbridge.sources import USER_FILE, file_of, is_named_model
 
@@ -129,7 +129,7 @@ def _batches(option: str | None) -> tuple[int, ...]:
 
 def _judged(report: Report, request: Request) -> int:
     """The exit code, with its reason on standard error where it is not 0."""
-    verdicts = tuple(zip(told_apart(on.device for on in report.on), (on.fit.verdict for on in report.on), strict=True))
+    verdicts = tuple((device, on.fit.verdict) for device, on in by_device(report).items())
     short = [device for device, verdict in verdicts if verdict == "does not fit"]
     unsure = [device for device, verdict in verdicts if verdict not in ("fits", "does not fit")]
     if request.require_fit and short:

@@ -23,7 +23,7 @@ from weighbridge.errors import BadSpec
 from weighbridge.graph import FileNode
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.peaks import LIVE
-from weighbridge.report.record import Report, told_apart
+from weighbridge.report.record import Report, by_device, told_apart
 
 __all__ = ["GRADIENT", "NodeData", "check_nodes", "may_be_named", "node_data"]
 
@@ -142,7 +142,7 @@ def _notes(report: Report, groups: Mapping[tuple[str, str], Sequence[int]]) -> I
         yield f"nodes of the file without a value are {merged}, or {once}"
     else:
         yield f"nodes of the file without a value are {once}"
-    for on, device in zip(report.on, told_apart(on.device for on in report.on), strict=True):
+    for device, on in by_device(report).items():
         if on.nodes is None:
             yield f"no time on {device}: the report has none for its nodes"
 
@@ -162,7 +162,7 @@ def _metrics(report: Report, policy: str) -> Iterator[_Metric]:
         adds_up=False,
     )
     stems = told_apart(_file_name(on.device) for on in report.on)
-    for on, device, stem in zip(report.on, told_apart(on.device for on in report.on), stems, strict=True):
+    for (device, on), stem in zip(by_device(report).items(), stems, strict=True):
         if on.nodes is not None:
             times = [node.time_s if node.exact else None for node in on.nodes]
             yield _Metric(f"time_s.{stem}", f"time on {device} (s)", times)

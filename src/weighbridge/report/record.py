@@ -25,10 +25,12 @@ if TYPE_CHECKING:  # a report without a device is made without them
         Throughput,
     )
 
-__all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report", "told_apart"]
+__all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report", "by_device", "told_apart"]
 
 SCHEMA: Final = 1
 """Grows only when something is renamed or removed; additions leave it as it is."""
+_DEVICE: Final = 160
+"""Characters of a device's name: few enough that a line has room for what tells two apart."""
 WIDTHS_ASKED_FOR: Final = "the weights are weighed at the widths asked for"
 """Begins the note of a report whose weights are not at their stored widths."""
 
@@ -183,3 +185,8 @@ class Report:
         from weighbridge.report.view import page
 
         return render(page(self))
+
+
+def by_device(report: Report) -> Mapping[str, OnDevice]:
+    """What ``report`` says of each device, by the one name that pages, charts and files have for it: printable, no two alike."""
+    return dict(zip(told_apart(printable(on.device, _DEVICE) for on in report.on), report.on, strict=True))

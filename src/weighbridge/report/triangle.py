@@ -17,7 +17,7 @@ from weighbridge.report.headlines import (
     sizes,
 )
 from weighbridge.report.page import Headline, Quantity
-from weighbridge.report.record import OnDevice, Report, told_apart
+from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.units import joules, seconds, significant
 
 __all__ = ["Corner", "CornerRow", "triangle"]
@@ -74,7 +74,7 @@ def _smaller(report: Report, policy: str, is_comparison: bool) -> Iterator[Headl
 def _faster(report: Report) -> Iterator[Headline]:
     yield from computation(report)
     yield from by_conventions(report.facts)
-    for name, on in _devices(report):
+    for name, on in by_device(report).items():
         yield _latency(name, on)
         yield _throughput(name, on)
 
@@ -112,7 +112,7 @@ def _greener(report: Report) -> Iterator[Headline]:
                 f"all fetched once from there, {table}",
                 report.energy.exact,
             )
-    for name, on in _devices(report):
+    for name, on in by_device(report).items():
         if on.energy is not None:
             yield _energy(f"energy, {name}", on.energy.total_j, f"a run, {_conditions(on)}", on.energy.exact)
 
@@ -122,10 +122,6 @@ def _energy(label: str, energy_j: float | None, meaning: str, is_exact: bool) ->
         return Headline(label, _UNKNOWN, meaning, is_exact=False)
     value = lower_bound(joules(energy_j), is_exact)
     return Headline(label, Quantity(value, value), meaning, is_exact)
-
-
-def _devices(report: Report) -> Iterator[tuple[str, OnDevice]]:
-    yield from zip(told_apart(printable(on.device) for on in report.on), report.on, strict=True)
 
 
 def _conditions(on: OnDevice) -> str:

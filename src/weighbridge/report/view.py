@@ -12,7 +12,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.headlines import headlines, lower_bound
 from weighbridge.report.page import ArenaMap, Brief, Fault, Page, Profile, Quantity, Row, Table, Verdict
 from weighbridge.report.peaks import LIVE, peaks, place_of_peak, where_of_peak
-from weighbridge.report.record import OnDevice, Report, told_apart
+from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.report.tree import Sums, Visible, visible_entries
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
 
@@ -94,8 +94,7 @@ def _map(report: Report) -> ArenaMap | None:
 
 
 def _with_devices_told_apart(report: Report) -> Report:
-    names = told_apart(on.device for on in report.on)
-    return replace(report, on=tuple(on._replace(device=name) for on, name in zip(report.on, names, strict=True)))
+    return replace(report, on=tuple(on._replace(device=name) for name, on in by_device(report).items()))
 
 
 def _rows_note(report: Report, shown: int, total: int) -> str:
@@ -254,8 +253,7 @@ def node_table(report: Report, *, policy: str = LIVE) -> Table:
                 *(cell for on in report.on for cell in _times(on, index)),
             )
         )
-    devices_told = told_apart(printable(on.device) for on in report.on)
-    timed = (f"{column} on {device}" for device in devices_told for column in _TIME_COLUMNS)
+    timed = (f"{column} on {device}" for device in by_device(report) for column in _TIME_COLUMNS)
     return Table((*_COLUMNS, *timed), tuple(rows))
 
 

@@ -10,7 +10,7 @@ import altair
 from weighbridge.errors import printable
 from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.charts.panel import PICKED, Chart, Kind, NoPanel, Panel, Subject, title_line
-from weighbridge.report.record import OnDevice, Report, told_apart
+from weighbridge.report.record import Report, by_device
 
 __all__ = ["chart", "charts", "devices_of"]
 
@@ -32,14 +32,14 @@ def charts(reports: Mapping[str, Report], policy: str) -> tuple[Chart, ...]:
 
 def devices_of(reports: Mapping[str, Report]) -> tuple[str, ...]:
     """The devices that any of ``reports`` names, under the names by which charts have them."""
-    return tuple(dict.fromkeys(name for report in reports.values() for name in _by_device(report)))
+    return tuple(dict.fromkeys(name for report in reports.values() for name in by_device(report)))
 
 
 def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | None = None) -> Chart:
     """The chart ``name`` of ``reports`` by their titles, of their entries for ``device`` if it is one of devices."""
     kind = KINDS[name]
     subjects = [
-        Subject(place, printable(title, _TITLE), report, _by_device(report).get(device or ""), policy)
+        Subject(place, printable(title, _TITLE), report, by_device(report).get(device or ""), policy)
         for place, (title, report) in enumerate(reports.items())
     ]
     found = [(subject.title, _panel(kind, subject)) for subject in subjects]
@@ -61,10 +61,6 @@ def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | N
 
 def _of(title: str, sentence: str, is_comparison: bool) -> str:
     return f"{title}: {sentence}" if is_comparison else sentence
-
-
-def _by_device(report: Report) -> Mapping[str, OnDevice]:
-    return dict(zip(told_apart(printable(on.device) for on in report.on), report.on, strict=True))
 
 
 def _panel(kind: Kind, subject: Subject) -> Panel | NoPanel:
