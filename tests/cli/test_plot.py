@@ -83,6 +83,20 @@ def test_png_at_a_scale(scale: float | None, full: str, capsys: pytest.CaptureFi
     assert struct.unpack(">I", content[16:20])[0] == pytest.approx(width * (scale or 2), abs=2)
 
 
+def test_a_png_of_more_pixels_than_memory_has_room_for_is_refused(
+    full: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is known when the chart is laid out, before a pixel is painted."""
+    many = [full] * 16
+    message = refused(capsys, *many, "peaks", "-o", "x.png", "--scale", "8")
+    assert re.fullmatch(
+        r"x\.png: the picture would have [\d,]+ x [\d,]+ pixels, more than 100,000,000; "
+        r"take a smaller --scale or fewer reports; an SVG has no pixels",
+        message,
+    )
+    drawn(capsys, *many, "peaks", "-o", "x.png", "--scale", "1")
+
+
 def test_pdf(full: str, capsys: pytest.CaptureFixture[str]) -> None:
     drawn(capsys, full, "inversion", "-o", "out.PDF")
     assert Path("out.PDF").read_bytes().startswith(b"%PDF-")

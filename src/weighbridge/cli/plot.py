@@ -25,7 +25,7 @@ __all__ = ["Request", "carry_out"]
 _FORMATS: Final = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 _SCALE: Final = 2.0
 _SCALES: Final = (0.25, 8)
-"""The least and the most: a picture of several reports has a hundred million pixels then."""
+"""The least and the most."""
 
 
 class Request(NamedTuple):
@@ -62,7 +62,10 @@ def carry_out(request: Request) -> int:
         if drawn.spec is None:
             what = f"there is no chart {request.chart}: {'; '.join(drawn.reasons)}"
             raise BadSpec(what, where=", ".join(request.saved))
-        content = picture(drawn, picture_format, tuple(reports), theme=request.theme, scale=scale)
+        try:
+            content = picture(drawn, picture_format, tuple(reports), theme=request.theme, scale=scale)
+        except BadSpec as error:
+            raise error.at(request.output) from None
     _write(content, Path(request.output))
     for note in (*drawn.reasons, *drawn.notes):
         sys.stderr.write(f"weighbridge: note: {note}\n")

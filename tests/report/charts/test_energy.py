@@ -121,6 +121,19 @@ def test_many_devices_are_drawn_in_part() -> None:
     assert made.notes == ("drawn are the first 12 of 40 devices with energies",)
 
 
+def test_many_levels_are_drawn_in_part() -> None:
+    """Those that have a place on the axis are counted, not those before them that have none."""
+    level = LevelEnergy("", 1e-9, 1e-9, 2e-9, 2e-9, None)
+    levels = [
+        level._replace(level=f"l{place}", **({} if place >= 100 else {"weights_j": None, "activations_j": 0.0}))
+        for place in range(300)
+    ]
+    bill = Bill("45nm", "a table", "45 nm", None, None, None, None, tuple(levels), True, True, ())
+    made = drawn("energy", report(alexnet(), energy=bill))
+    assert [row["component"] for row in made.datasets["energy_0_0"]][::2] == [f"l{place}" for place in range(100, 140)]
+    assert any(note.endswith("drawn are the first 40 of 200 components and levels") for note in made.notes)
+
+
 def test_models_share_the_axis() -> None:
     reports = {"one": weigh("alexnet", energy="45nm"), "two": weigh("lenet5"), "three": weigh("lenet5", energy="45nm")}
     made = drawn("energy", reports)

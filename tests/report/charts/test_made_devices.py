@@ -84,6 +84,15 @@ def test_odd_roofs_are_drawn_as_far_as_they_go(roofline: Roofline) -> None:
     assert len(rows(drawn("roofline", weighed, device=MICROCONTROLLER), "roofline_layers")) == 1
 
 
+def test_many_roofs_are_drawn_in_part() -> None:
+    (roof,) = ROOFLINE.roofs
+    many = ROOFLINE._replace(roofs=tuple(roof._replace(precision=f"p{place}") for place in range(40)))
+    made = drawn("roofline", with_times(time("a"), roofline=many), device=MICROCONTROLLER)
+    assert {row["roof"] for row in rows(made, "roofline_roofs")} == {f"roof at p{place}, core" for place in range(12)}
+    assert "drawn are the first 12 of 40 roofs" in made.notes
+    assert "p12" not in made.description
+
+
 def test_lower_bounds_are_said() -> None:
     weighed = with_times(time("plain"), time("loop", exact=False))
     assert (

@@ -31,6 +31,7 @@ _PARTS: Final = {
 }
 """What energy is drawn for, its colour and its shape; a device tells what is fetched by memory alone."""
 _MOST_DEVICES: Final = 12
+_MOST_COMPONENTS: Final = 40
 _NAME: Final = 40
 _GAP: Final = 20
 _EDGE: Final = 8
@@ -109,9 +110,15 @@ def _run(batch: int | None) -> str:
     return "one run, batch unknown," if batch is None else f"one run of batch {exact(batch)}"
 
 
+def _components(source: _Source) -> Sequence[str]:
+    """Those that have a place on a logarithmic axis."""
+    return list(dict.fromkeys(one.component for one in source.amounts if is_above_zero(one.joules)))
+
+
 def _rows(source: _Source) -> Iterator[Datum]:
+    shown = set(_components(source)[:_MOST_COMPONENTS])
     for one in source.amounts:
-        if is_above_zero(one.joules):
+        if is_above_zero(one.joules) and one.component in shown:
             size = lower_bound(joules(one.joules), source.exact)
             yield {"component": one.component, "part": one.part, "joules": one.joules, "energy": size}
 
@@ -161,5 +168,8 @@ def _notes(source: _Source) -> Iterator[str]:
                 )
             )
             yield f"{printable(source.title, 60)}: {printable(named, 200)} {'is' if len(found) == 1 else 'are'} {said}"
+    count = len(_components(source))
+    if count > _MOST_COMPONENTS:
+        yield f"{printable(source.title, 60)}: drawn are the first {_MOST_COMPONENTS} of {count:,} components and levels"
     if not source.verified:
         yield f"{printable(source.title, 60)}: a figure of the table is not verified"

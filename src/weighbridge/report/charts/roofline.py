@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["roofline"]
 
 _HEIGHT: Final = 380
+_MOST_ROOFS: Final = 12
+"""So many roofs are drawn: more than a device has precisions, but a report can name any."""
 _EDGE: Final = 8
 """Between the outermost dots and the frame, in pixels."""
 _NETWORK, _RIDGE = "whole network, at its floor", "ridge point"
@@ -84,14 +86,14 @@ def _whole(on: OnDevice) -> tuple[Datum, ...]:
 
 def _ridges(found: Roofline) -> Iterator[Datum]:
     """The corners of the roofs, which are between their ends."""
-    for roof in found.roofs:
+    for roof in found.roofs[:_MOST_ROOFS]:
         for point in filter(_has_place, roof.points[1:-1]):
             of = printable(f"{roof.precision}, {roof.unit}", 80)
             yield {"mark": _RIDGE, "intensity": point.intensity_ops_per_byte, "rate": point.ops_per_s, "of": of}
 
 
 def _corners(found: Roofline) -> Iterator[Datum]:
-    for roof in found.roofs:
+    for roof in found.roofs[:_MOST_ROOFS]:
         name = printable(f"roof at {roof.precision}, {roof.unit}", 80)
         for point in filter(_has_place, roof.points):
             yield {"roof": name, "intensity": point.intensity_ops_per_byte, "rate": point.ops_per_s}
@@ -167,7 +169,7 @@ def _said(on: OnDevice) -> Iterator[str]:
     """The figures of the roofs, and where the network lies under them."""
     found = on.roofline
     assert found is not None
-    for roof in found.roofs:
+    for roof in found.roofs[:_MOST_ROOFS]:
         ridge = "" if roof.ridge_ops_per_byte is None else f", ridge at {significant(roof.ridge_ops_per_byte)}"
         peak = f"{short(roof.ops_per_s)} operations/s at {printable(roof.precision, 40)}"
         yield f"flat roof {peak}{ridge} operations/byte" if ridge else f"flat roof {peak}"
@@ -204,6 +206,8 @@ def _notes(on: OnDevice, times: Sequence[NodeTime], found: Roofline) -> Iterator
         )
     if found.memories and found.bandwidth_bytes_per_s is None:
         yield f"there is no slanted roof, as not every bandwidth of {_memories(found)} is known"
+    if len(found.roofs) > _MOST_ROOFS:
+        yield f"drawn are the first {_MOST_ROOFS} of {len(found.roofs):,} roofs"
     if len(found.roofs) > 1:
         yield "layers compute at several precisions, and each has a flat roof of its own"
     yield from doubts(on)
