@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.report.samples import alexnet, node, on_device, report
 from weighbridge import BadSpec, Report
 from weighbridge.report import csv, html, markdown
 from weighbridge.report.terminal import Look, text
+from weighbridge.report.triangle import triangle
 from weighbridge.report.view import node_table, page
 
 REPORTS = (
@@ -92,6 +94,40 @@ def test_an_altered_report_is_refused_or_shown(data: dict[str, Any]) -> None:
     assert html.render(shown)
     assert csv.render(node_table(loaded)).count("\r\n") >= len(loaded.nodes) + 1
     assert Report.from_json(loaded.to_json()) == loaded
+
+
+def test_a_batch_that_no_float_holds_has_no_rate() -> None:
+    data = copy.deepcopy(REPORTS[0])
+    for on in data["on"]:
+        on["conditions"]["batch"] = 10**400
+    devices = page(Report.from_dict(data)).devices
+    assert devices is not None
+    place = [column.title for column in devices.columns].index("per s at most")
+    assert {row.cells[place] for row in devices.rows} == {"?"}
+
+
+HOSTILE = "a\x1b[31m\u202eb\x07\u2028\ud800" + "x" * 10_000
+
+
+def test_no_text_of_a_report_reaches_a_screen_as_it_is() -> None:
+    """Not even a word of which this version has only a few, as a verdict or an operator."""
+    data = copy.deepcopy(REPORTS[0])
+    for path in PATHS[0]:
+        if isinstance(value_at(data, path), str):
+            value_at(data, path[:-1])[path[-1]] = HOSTILE
+    loaded = Report.from_dict(data)
+    shown = page(loaded, all_rows=True, with_map=True)
+    pages = [text(shown, Look(120)), text(page(loaded), Look(60)), markdown.render(shown), html.render(shown)]
+    pages += [csv.render(node_table(loaded)), repr(loaded)]
+    pages += [
+        f"{row.label} {figure}"
+        for corner in triangle([loaded], "live")
+        for row in corner.rows
+        for figure in row.figures
+    ]
+    for one in pages:
+        assert all(line.isprintable() for line in re.split("\r?\n", one))
+        assert "x" * 600 not in one
 
 
 NUMBERS = [path for path in PATHS[0] if type(value_at(REPORTS[0], path)) in (int, float) and path != ("schema",)]

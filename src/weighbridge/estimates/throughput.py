@@ -56,4 +56,8 @@ def throughput(points: Iterable[BatchPoint]) -> Throughput:
 
 
 def _rate(batch: int, latency_s: float | None) -> float | None:
-    return batch / latency_s if latency_s else None
+    """None too where no float holds it: a saved report may be of any batch."""
+    try:
+        return batch / latency_s if latency_s else None
+    except OverflowError:
+        return None

@@ -16,11 +16,16 @@ from weighbridge.units import exact, joules, seconds, significant
 if TYPE_CHECKING:
     from weighbridge.estimates import Bill, Charge, Fit, NodeTime, Region
 
-__all__ = ["batches", "bill", "charge_sentence", "devices", "region_percent", "slowest_layers", "summary"]
+__all__ = ["batches", "bill", "charge_sentence", "devices", "region_percent", "slowest_layers", "summary", "word"]
 
 _UNKNOWN = "?"
 _SLOWEST = 5
 _NAMED = 6
+
+
+def word(said: str | None) -> str:
+    """A verdict, what binds or a precision: this version has a few of each, and a saved report may have any."""
+    return printable(said or "", 40)
 
 
 def summary(on: Sequence[OnDevice]) -> str:
@@ -79,11 +84,11 @@ def _device_row(on: OnDevice, has_deadline: bool) -> GridRow:
     return GridRow(
         (
             printable(on.device, 40),
-            on.fit.verdict,
+            word(on.fit.verdict),
             _filled(on.fit, "weights"),
             _filled(on.fit, "activations"),
             _time(latency.floor_s, latency.exact, doubt),
-            latency.bound or "",
+            word(latency.bound),
             _time(latency.layerwise_s, latency.layerwise_exact, doubt),
             _short(on.fit),
             _time(latency.compute_s, latency.exact, doubt),
@@ -91,7 +96,7 @@ def _device_row(on: OnDevice, has_deadline: bool) -> GridRow:
             _UNKNOWN if per_s is None else f"{doubt}{significant(per_s)}",
             *missed,
         ),
-        on.fit.verdict,
+        word(on.fit.verdict),
     )
 
 
@@ -155,7 +160,7 @@ def _layer_row(place: int, time: NodeTime, total: float | None) -> GridRow:
             printable(time.name, 60),
             _time(time.time_s, time.exact),
             share,
-            time.bound or "",
+            word(time.bound),
             _time(time.compute_s, time.exact),
             _time(time.memory_s, time.exact),
             intensity,
@@ -185,12 +190,12 @@ def batches(on: OnDevice) -> Grid | None:
                 exact(point.batch),
                 _time(point.latency_s, point.exact, doubt),
                 _rate(point.per_s),
-                point.bound or "",
+                word(point.bound),
                 _time(point.layerwise_s, point.layerwise_exact, doubt),
                 _rate(point.layerwise_per_s),
-                point.verdict,
+                word(point.verdict),
             ),
-            point.verdict,
+            word(point.verdict),
         )
         for point in points
     )
@@ -228,7 +233,7 @@ def _of_batch(batch: int | None) -> str:
 def _bill_rows(energy: Bill) -> Iterator[GridRow]:
     with_charge = any(level.charge for level in energy.levels)
     empty = ("",) * (3 + with_charge)
-    at = f"arithmetic ({energy.precision})" if energy.precision else "arithmetic"
+    at = f"arithmetic ({word(energy.precision)})" if energy.precision else "arithmetic"
     yield GridRow((at, _joules(energy.arithmetic_j, energy.exact), *empty))
     for level in energy.levels:
         parts = (level.moved_j, level.weights_j, level.activations_j, level.total_j)

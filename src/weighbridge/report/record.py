@@ -169,7 +169,7 @@ class Report:
 
     def __repr__(self) -> str:
         mark = "" if self.facts.exact else ">= "
-        verdicts = "".join(f", {on.device}: {on.fit.verdict}" for on in self.on)
+        verdicts = "".join(f", {printable(on.device)}: {printable(on.fit.verdict, 40)}" for on in self.on)
         counts = f"{mark}{self.facts.parameters:,} parameters, {mark}{self.facts.macs:,} MACs"
         return f"<Report {printable(self.network.name)}: {counts}{verdicts}>"
 

@@ -84,7 +84,7 @@ def _latency(name: str, on: OnDevice) -> Headline:
     if latency.floor_s is None:
         return Headline(label, _UNKNOWN, "the section of the device says why", is_exact=False)
     time = lower_bound(f"{_doubt(on)}{seconds(latency.floor_s)}", latency.exact)
-    bound = f"bound by {latency.bound}" if latency.bound else "of what is known"
+    bound = f"bound by {printable(latency.bound, 40)}" if latency.bound else "of what is known"
     return Headline(label, Quantity(time, time), f"{bound}, {_conditions(on)}", latency.exact)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from weighbridge.errors import printable
-from weighbridge.report.costs import batches, charge_sentence, region_percent, slowest_layers, summary
+from weighbridge.report.costs import batches, charge_sentence, region_percent, slowest_layers, summary, word
 from weighbridge.report.headlines import lower_bound, rate_sentence
 from weighbridge.report.page import Brief, RegionLine, Verdict
 from weighbridge.report.peaks import LIVE
@@ -29,8 +29,8 @@ _RUNTIME = "the runtime's own data"
 def briefs(report: Report) -> tuple[Brief, ...]:
     """A line for each device; where there are many, one for all of them."""
     if len(report.on) <= DETAILED:
-        return tuple(Brief(_brief(on), on.fit.verdict) for on in report.on)
-    verdicts_given = {on.fit.verdict for on in report.on}
+        return tuple(Brief(_brief(on), word(on.fit.verdict)) for on in report.on)
+    verdicts_given = {word(on.fit.verdict) for on in report.on}
     return (Brief(summary(report.on), verdicts_given.pop() if len(verdicts_given) == 1 else ""),)
 
 
@@ -49,7 +49,7 @@ def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
     no_floor = printable(reasons[0], 400) if reasons else "the reason was not kept"
     return Verdict(
         device=printable(on.device),
-        verdict=on.fit.verdict,
+        verdict=word(on.fit.verdict),
         sentence=_sentence(on),
         regions=regions,
         times=(*_times(on, no_floor), *_rates(on), *_deadline(on), *_energy(on)),
@@ -64,14 +64,14 @@ def _brief(on: OnDevice) -> str:
     shown = [one for one in on.fit.regions if on.fit.verdict != _DOES_NOT_FIT or one.verdict == _DOES_NOT_FIT]
     parts = [f"{printable(region.name)} {region_percent(region)}" for region in shown]
     of = f" ({', '.join(parts)})" if parts else ""
-    return f"{printable(on.device)}: {on.fit.verdict}{of}"
+    return f"{printable(on.device)}: {word(on.fit.verdict)}{of}"
 
 
 def _sentence(on: OnDevice) -> str:
     short_of = [region for region in on.fit.regions if region.verdict == _DOES_NOT_FIT]
     if not short_of:
         unsure = [region for region in on.fit.regions if _excess(region)]
-        return "; ".join((on.fit.verdict, *(f"{printable(region.name)} {_doubt(region)}" for region in unsure)))
+        return "; ".join((word(on.fit.verdict), *(f"{printable(region.name)} {_doubt(region)}" for region in unsure)))
     parts = [f"{_missing_bytes(region)} of {printable(region.name)}{_set_by(region)}" for region in short_of]
     return f"{_DOES_NOT_FIT}: short by {' and '.join(parts)}"
 
@@ -160,7 +160,7 @@ def _times(on: OnDevice, no_floor: str) -> Iterator[str]:
             yield f"{floor}: {compute}{f'; {meaning}' if meaning else ''}"
             yield from _layerwise(on)
             return
-        yield f"{floor}{f', bound by {latency.bound}' if latency.bound else ''}{f': {meaning}' if meaning else ''}"
+        yield f"{floor}{f', bound by {word(latency.bound)}' if latency.bound else ''}{f': {meaning}' if meaning else ''}"
     if compute and latency.compute_s:
         yield f"compute {seconds(latency.compute_s)}: {compute}"
     if memory and latency.memory_s:
@@ -185,7 +185,7 @@ def _layerwise(on: OnDevice) -> Iterator[str]:
     latency = on.latency
     if latency.layerwise_s is None:
         return
-    bounds = Counter(time.bound for time in on.nodes or () if time.time_s)
+    bounds = Counter(word(time.bound) for time in on.nodes or () if time.time_s)
     parts = [f"{exact(count)} by {bound}" for bound, count in bounds.items() if bound]
     bound = f"; bound {' and '.join(parts)}" if parts else ""
     time = lower_bound(seconds(latency.layerwise_s), latency.layerwise_exact)

@@ -244,8 +244,9 @@ def node_table(report: Report, *, policy: str = LIVE) -> Table:
         others = None if node.work is None else sum(node.work) - node.work.macs
         rows.append(
             (
-                *(printable(node.name), printable(node.scope), node.module_call, node.operator, " ".join(node.fused)),
-                *(printable(node.origin), _shape(node.output), node.output_dtype),
+                *(printable(node.name), printable(node.scope), node.module_call),
+                *(printable(node.operator), printable(" ".join(node.fused)), printable(node.origin)),
+                *(_shape(node.output), node.output_dtype and printable(node.output_dtype)),
                 *(node.parameters, _share(node.parameters, facts.deployed_parameters)),
                 *(node.weights, node.macs, _share(node.macs, facts.macs), node.flops, others),
                 *(node.output_bytes, node.read_bytes, node.write_bytes),
@@ -262,7 +263,13 @@ def _times(on: OnDevice, index: int) -> tuple[str | int | float | None, ...]:
     if on.nodes is None or index >= len(on.nodes):
         return (None,) * len(_TIME_COLUMNS)
     time = on.nodes[index]
-    return (time.time_s, time.compute_s, time.memory_s, time.bound, time.intensity_ops_per_byte)
+    return (
+        time.time_s,
+        time.compute_s,
+        time.memory_s,
+        time.bound and printable(time.bound),
+        time.intensity_ops_per_byte,
+    )
 
 
 def _share(value: int | None, whole: int | None) -> float | None:
