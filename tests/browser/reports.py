@@ -95,7 +95,7 @@ def _hostile() -> Saved:
     points = tuple(BatchPoint(batch, 1.0, batch, None, None, None, "fits") for batch in (1, 2))
     on = tuple(
         on_device()._replace(device=name, nodes=times, throughput=Throughput(points), notes=HOSTILE[:3])
-        for name in HOSTILE[:2]
+        for name in (HOSTILE[0], HOSTILE[-1])
     )
     level = LevelEnergy(HOSTILE[6], 1.0, 2.0, 3.0, None, None)
     bill = Bill(HOSTILE[0], HOSTILE[1], HOSTILE[2], None, 1.0, 1.0, 2.0, (level,), False, False, HOSTILE)

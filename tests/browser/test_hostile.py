@@ -65,3 +65,18 @@ def test_names_that_are_paths_of_objects_are_picked_as_any(fresh: Open) -> None:
         assert one.ask("() => [...document.querySelectorAll('#tree-0 tr.picked')].at(-1).dataset.key") == key
         one.page.keyboard.press("Escape")
     assert one.complaints == []
+
+
+def test_the_longest_name_leaves_a_narrow_window_as_it_is(fresh: Open) -> None:
+    """That of a device, in every section, and that of a layer, which is picked."""
+    one = fresh("hostile")
+    one.wait_for_charts()
+    one.resize(320)
+    one.page.locator(f"#tree-0 tr[data-key='0:{len(HOSTILE) - 1}'] button.pick").click()
+    assert one.ask("() => document.documentElement.scrollWidth") == 320
+    for place in (".status", ".status span", "#conventions dt"):
+        widest = one.ask(
+            "(at) => Math.max(...[...document.querySelectorAll(at)].map(one => one.getBoundingClientRect().right))",
+            place,
+        )
+        assert 0 < widest <= 320, place
