@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Final
 
 from weighbridge.arena import Arena
@@ -14,9 +13,9 @@ from weighbridge.graph import Body, Graph, Node, Role, Tensor
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.deployment import deploy
 from weighbridge.passes.rewrite import rebuilt
-from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both
+from weighbridge.passes.static import runs, static_tensors
+from weighbridge.passes.targets import targets_of
 
 __all__ = ["BitRules", "bit_rules", "set_bits"]
 
@@ -26,7 +25,6 @@ _NO_RECORD: Final = "eager memory is not known at other widths than those the mo
 _NO_REQUESTS: Final = (
     "at other widths than the file's, arena_tflm packs the storages of the graph, without the kernels' scratch"
 )
-_GROUPS: Final = {"biases": "bias", "other": "other"}
 
 
 class BitRules(NamedTuple):
@@ -87,76 +85,14 @@ def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERAT
     return replace(retyped, allocations=(), arena=arena, notes=(*graph.notes, *notes))
 
 
-class _Layer(NamedTuple):
-    name: str
-    scope: str
-    weights: tuple[str, ...]
-
-
-def _layers(graph: Graph, uses: Mapping[str, str], operators: Mapping[str, Op]) -> list[_Layer]:
-    """The nodes that weights reach, in execution order, bodies where they run."""
-    static = static_tensors(graph, operators)
-    sources = static_sources(graph, static, operators)
-    layers: list[_Layer] = []
-    for node in graph.nodes:
-        for body in node.bodies:
-            layers.extend(_layers(body.graph, uses, operators))
-        if runs(node, static):
-            held = dict.fromkeys(
-                source for tensor in node.inputs for source in sources.get(tensor, ()) if uses[source] == "weight"
-            )
-            if held:
-                layers.append(_Layer(node.name, node.scope, tuple(sorted(held))))
-    return layers
-
-
 def _widths(graph: Graph, rules: tuple[tuple[str, int], ...], operators: Mapping[str, Op]) -> dict[str, int]:
-    uses = parameter_uses(graph, operators)
-    layers = _layers(graph, uses, operators)
-    if any(target in _GROUPS for target, _ in rules):
-        uses = uses_in_both(graph, parameter_uses(deploy(graph, operators), operators), operators)
+    targets = targets_of(graph, operators)
     rest = [bits for target, bits in rules if target == "rest"]
-    widths = {name: rest[-1] for name, use in uses.items() if use == "weight"} if rest else {}
+    widths = {name: rest[-1] for name, use in targets.uses.items() if use == "weight"} if rest else {}
     for target, bits in rules:
         if target != "rest":
-            widths.update(dict.fromkeys(_named(target, layers, uses), bits))
+            widths.update(dict.fromkeys(targets.named(target), bits))
     return widths
-
-
-def _named(target: str, layers: list[_Layer], uses: Mapping[str, str]) -> Iterable[str]:
-    """The parameters that a target stands for."""
-    if target in ("first", "last"):
-        if not layers:
-            raise BadSpec(f"no layer has weights, so there is no {target} one", where=f"the bit width of {target}")
-        return layers[0 if target == "first" else -1].weights
-    if target in _GROUPS:
-        return [name for name, use in uses.items() if use == _GROUPS[target]]
-    if target in uses:
-        return [target]
-    found = [name for layer in layers if _is_meant(target, layer) for name in layer.weights]
-    found = found or [name for name in uses if fnmatchcase(name, target)]
-    if not found:
-        raise _unknown(target, [layer.name for layer in layers])
-    return found
-
-
-def _is_meant(target: str, layer: _Layer) -> bool:
-    return (
-        fnmatchcase(layer.name, target)
-        or fnmatchcase(layer.scope, target)
-        or f"{layer.scope}.".startswith(f"{target}.")
-    )
-
-
-def _unknown(target: str, names: list[str]) -> BadSpec:
-    from difflib import get_close_matches
-
-    near = get_close_matches(target, names, 3) or names[:8]
-    more = ", …" if len(near) < len(names) else ""
-    return BadSpec(
-        f"no layer, scope or parameter is called {target!r}",
-        hint=f"there are first, last, rest, biases, other, {', '.join(near)}{more}",
-    )
 
 
 def _retyped(
