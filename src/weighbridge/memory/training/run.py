@@ -1,0 +1,54 @@
+"""One step of training as PyTorch's autograd holds it: the record that the front end makes and the plan reads."""
+
+from __future__ import annotations
+
+from weighbridge.named_tuple import NamedTuple
+
+__all__ = ["AutogradRun", "HeldAtPeak", "SavedStorage"]
+
+
+class SavedStorage(NamedTuple):
+    """A storage that autograd keeps for the backward pass, once however many tensors of it are saved.
+
+    ``scope`` is the path of the module whose forward saved it first, ``by`` the operation that did ("conv2d", "" where PyTorch
+    does not say).  ``kind`` is ``activation``, ``input`` (of the network), ``parameter`` or ``buffer``: the last two exist with
+    the model and are in no total of what is saved.
+    """
+
+    bytes: int
+    scope: str
+    by: str
+    kind: str
+
+
+class HeldAtPeak(NamedTuple):
+    """The bytes of each kind that are alive at the peak; their sum is the peak."""
+
+    parameter_bytes: int
+    buffer_bytes: int
+    input_bytes: int
+    gradient_bytes: int
+    activation_bytes: int
+    temporary_bytes: int
+
+
+class AutogradRun(NamedTuple):
+    """A forward pass, the sum of the results as the loss, and the backward pass, as PyTorch's own objects hold storages.
+
+    ``peak_bytes`` is the most alive at once, what the model holds and the gradients included, states of an optimiser not;
+    ``peak_phase`` is ``forward`` or ``backward`` and ``peak_scope`` the path of the module at it.  ``attention`` names the kernel
+    of scaled dot product attention that the run took ("math", "flash"), "" where it called none.
+    """
+
+    saved: tuple[SavedStorage, ...]
+    peak_bytes: int
+    peak_phase: str
+    peak_scope: str
+    at_peak: HeldAtPeak
+    attention: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def saved_bytes(self) -> int:
+        """What is kept for the backward pass: activations and inputs of the network, each storage once."""
+        return sum(one.bytes for one in self.saved if one.kind in ("activation", "input"))
