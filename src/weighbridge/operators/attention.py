@@ -16,7 +16,7 @@ from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .normalisation import SOFTMAX
-from .record import Call, DependsOnValues, Kind, Loops, Op, Work, types_of
+from .record import Call, DependsOnValues, Keeps, Kind, Loops, Op, Work, types_of
 from .rules import known, number
 from .shapes import asked_outputs, broadcast
 
@@ -230,6 +230,7 @@ ATTENTION_OPERATORS: Final = (
         _work,
         loops=_loops,
         multiplies=_multiplies,
+        keeps=Keeps.OPERANDS,
         attributes={
             "heads": 0,
             "kv_heads": 0,

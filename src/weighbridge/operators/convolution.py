@@ -14,7 +14,7 @@ from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_
 from .record import Call, Kind, Loops, Op, Work, types_of
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
 
-__all__ = ["CONVOLUTION_OPERATORS", "unrolled_elements"]
+__all__ = ["CONVOLUTION_OPERATORS", "unrolled_elements", "weight_axes"]
 
 _COMMON: Final[dict[str, Attribute]] = {
     "stride": 1,
@@ -49,6 +49,17 @@ class _Geometry(NamedTuple):
     @property
     def c_i(self) -> int:
         return self.frame.channels
+
+
+def weight_axes(layout: str, rank: int) -> tuple[int, int]:
+    """The axes of the output and of the input channels in a weight of so many dimensions; of a transposed convolution too.
+
+    Raises ``GraphError`` for a layout that there is none.
+    """
+    if layout not in _WEIGHT_AXES:
+        raise GraphError(f"there is no weight layout {layout!r}", hint=f"there are {', '.join(_WEIGHT_AXES)}")
+    output, given, _ = _WEIGHT_AXES[layout]
+    return output % rank, given % rank
 
 
 def _weight_parts(call: Call) -> tuple[int, int, Shape]:

@@ -18,7 +18,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
 from .arithmetic import PRODUCT, QUOTIENT, complex_operands, is_complex, real_or_complex
-from .record import REQUIRED, Call, Kind, Op, Work, nothing
+from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import dtype_of, each, in_its_place, in_words, same
 from .shapes import broadcast
 
@@ -107,12 +107,15 @@ def _div_work(call: Call) -> Work:
     return unit.times(call.outputs[0].elements)
 
 
-def _binary_op(name: str, summary: str, work: Callable[[Call], Work | None], *, fuses: bool = False) -> Op:
-    return Op(name, Kind.ELEMENTWISE, "a b", _binary, work, fuses=fuses, summary=summary, may_overwrite=in_its_place)
+def _binary_op(
+    name: str, summary: str, work: Callable[[Call], Work | None], *, fuses: bool = False, keeps: str = ""
+) -> Op:
+    kind = Kind.ELEMENTWISE
+    return Op(name, kind, "a b", _binary, work, fuses=fuses, summary=summary, may_overwrite=in_its_place, keeps=keeps)
 
 
-def _arithmetic(name: str, summary: str, **kinds: int) -> Op:
-    return _binary_op(name, summary, real_or_complex(Work(**kinds)))
+def _arithmetic(name: str, summary: str, keeps: str = "", **kinds: int) -> Op:
+    return _binary_op(name, summary, real_or_complex(Work(**kinds)), keeps=keeps)
 
 
 def _compared(name: str, summary: str) -> Op:
@@ -122,16 +125,18 @@ def _compared(name: str, summary: str) -> Op:
 ELEMENTWISE_OPERATORS: Final = (
     _binary_op("add", "a + b", real_or_complex(Work(add=1), Work(add=2)), fuses=True),
     _binary_op("sub", "a - b", real_or_complex(Work(add=1), Work(add=2))),
-    _binary_op("mul", "a b", _mul_work),
-    _binary_op("div", "a / b", _div_work),
+    _binary_op("mul", "a b", _mul_work, keeps=Keeps.OTHERS),
+    _binary_op("div", "a / b", _div_work, keeps=Keeps.DIVISOR),
     _arithmetic("floor_div", "largest whole number not above a / b", div=1, add=1),
     _arithmetic("mod", "remainder of a / b", div=1),
-    _arithmetic("squared_difference", "(a - b) squared", add=1, mul=1),
-    _arithmetic("pow", "a to the power b", special=1),
-    _arithmetic("atan2", "angle of the point (b, a)", special=1),
-    _arithmetic("hypot", "root of a squared plus b squared", mul=2, add=1, special=1),
-    _arithmetic("log_add_exp", "log(exp(a) + exp(b)), from the larger one on", compare=2, add=3, special=2),
-    _arithmetic("copy_sign", "|a| with the sign of b", compare=1),
+    _arithmetic("squared_difference", "(a - b) squared", Keeps.OPERANDS, add=1, mul=1),
+    _arithmetic("pow", "a to the power b", Keeps.OPERANDS, special=1),
+    _arithmetic("atan2", "angle of the point (b, a)", Keeps.OPERANDS, special=1),
+    _arithmetic("hypot", "root of a squared plus b squared", Keeps.OPERANDS, mul=2, add=1, special=1),
+    _arithmetic(
+        "log_add_exp", "log(exp(a) + exp(b)), from the larger one on", Keeps.OPERANDS, compare=2, add=3, special=2
+    ),
+    _arithmetic("copy_sign", "|a| with the sign of b", Keeps.BITS, compare=1),
     _arithmetic("heaviside", "0 below 0, 1 above, and b at 0 of a", compare=2),
     _arithmetic("bitwise_and", "and of every bit", compare=1),
     _arithmetic("bitwise_or", "or of every bit", compare=1),
@@ -173,6 +178,7 @@ ELEMENTWISE_OPERATORS: Final = (
         _for_each_pair(compare=1),
         summary="largest of any number of tensors",
         may_overwrite=in_its_place,
+        keeps=Keeps.BITS,
     ),
     Op(
         "min",
@@ -182,6 +188,7 @@ ELEMENTWISE_OPERATORS: Final = (
         _for_each_pair(compare=1),
         summary="smallest of any number of tensors",
         may_overwrite=in_its_place,
+        keeps=Keeps.BITS,
     ),
     Op(
         "where",
@@ -191,6 +198,7 @@ ELEMENTWISE_OPERATORS: Final = (
         each(compare=1),
         summary="x where the condition holds, else y",
         may_overwrite=in_its_place,
+        keeps=Keeps.BITS,
     ),
     Op(
         "prelu",
@@ -200,6 +208,7 @@ ELEMENTWISE_OPERATORS: Final = (
         each(compare=1, mul=1),
         summary="x, or slope x below 0, with a learned slope",
         may_overwrite=in_its_place,
+        keeps=Keeps.INPUT,
     ),
     Op(
         "clip_by_tensor",
@@ -209,6 +218,7 @@ ELEMENTWISE_OPERATORS: Final = (
         _clip_by_tensor_work,
         summary="x between bounds that are known only at run time",
         may_overwrite=in_its_place,
+        keeps=Keeps.BITS,
     ),
     Op(
         "is_nan",

@@ -9,7 +9,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
-from .record import REQUIRED, Call, Kind, Op, Traffic, Work, known_total, nothing
+from .record import REQUIRED, Call, Keeps, Kind, Op, Traffic, Work, known_total, nothing
 from .rules import dtype_of, known, sizes_of
 
 __all__ = ["EMBEDDING_OPERATORS"]
@@ -139,6 +139,7 @@ EMBEDDING_OPERATORS: Final = (
         traffic=_traffic,
         attributes={"output_dtype": ""},
         summary="looks up rows of a table of weights; no MACs, and only the rows looked up are read",
+        keeps=Keeps.OTHERS,
     ),
     Op(
         "embedding_bag",
@@ -149,6 +150,7 @@ EMBEDDING_OPERATORS: Final = (
         traffic=_bag_traffic,
         attributes={"mode": "sum", "include_last_offset": False},
         summary="sum, mean or largest of the rows of a table in each bag of indices; no MACs",
+        keeps=Keeps.OTHERS,
     ),
     Op(
         "sparse_embedding_bag",
@@ -159,6 +161,7 @@ EMBEDDING_OPERATORS: Final = (
         traffic=_sparse_bag_traffic,
         attributes={"shape": REQUIRED, "mode": "sum"},
         summary="weighted sum or mean of the rows of a table in each row of a sparse tensor; no MACs",
+        keeps=Keeps.OTHERS,
     ),
     Op(
         "keyed_embedding",
@@ -168,6 +171,7 @@ EMBEDDING_OPERATORS: Final = (
         nothing,
         traffic=_keyed_traffic,
         summary="looks up rows of a table by their keys, and says which keys it has; no MACs",
+        keeps=Keeps.OTHERS,
     ),
     Op(
         "embedding_renorm",

@@ -25,7 +25,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .record import REQUIRED, Call, Kind, Op, Work
+from .record import REQUIRED, Call, Keeps, Kind, Op, Work
 from .rules import axes_of, dtype_of, each
 from .shapes import asked_outputs, axis_of, broadcast
 
@@ -250,6 +250,7 @@ NORMALISATION_OPERATORS: Final = (
         _batch_norm_work,
         attributes={**_EPSILON, **_LAYOUT, "training": False, **_OUTPUTS},
         summary="scale and shift of every channel by stored statistics; in training by the batch's",
+        keeps=Keeps.OTHERS,
     ),
     Op(
         "layer_norm",

@@ -19,6 +19,7 @@ __all__ = [
     "REQUIRED",
     "Call",
     "DependsOnValues",
+    "Keeps",
     "Kind",
     "Loops",
     "Op",
@@ -169,6 +170,11 @@ class Operand(NamedTuple):
     optional: bool = False
     variadic: bool = False
 
+    @property
+    def is_added(self) -> bool:
+        """Whether it is only added to what the operator computes: the bias of a contraction or of a normalisation."""
+        return self.use == "bias" or (self.use == "affine" and self.name == "bias")
+
 
 USES: Final = frozenset({"data", "weight", "bias", "affine", "statistic", "control"})
 
@@ -212,6 +218,20 @@ class Kind:
     SEQUENCE: Final = "sequence"
 
 
+class Keeps:
+    """What an operator needs again in the backward pass, by the rule ``paper`` of training memory."""
+
+    NOTHING: Final = "nothing"  # it adds, moves or picks: its gradient is the gradient that arrives
+    BITS: Final = "bits"  # a function that switches (ReLU): one bit a value says which side a value is on
+    INPUT: Final = "input"  # its first operand, where that or what is learned in it has a gradient
+    OTHERS: Final = "others"  # of operands that multiply each other, each where another one has a gradient
+    DIVISOR: Final = "divisor"  # of a / b: b where either has a gradient, a where b has one
+    OPERANDS: Final = "operands"  # all of them, where one has a gradient
+
+
+_KEEPS: Final = {Kind.CONTRACTION: Keeps.OTHERS, Kind.UNARY: Keeps.INPUT, Kind.NORMALISATION: Keeps.INPUT}
+
+
 def nothing(call: Call) -> Work:
     """The rule of an operator that computes nothing.  Whatever uses it stands in the reviewed list of free operators."""
     return Work()
@@ -252,6 +272,9 @@ class Op:
 
     ``multiplies`` gives the types whose values the contractions multiply, by default those of all data and weights: what is
     only added to a product, or multiplied in another form than it is kept in, has no say in the precision.
+
+    ``keeps`` is what the backward pass needs of it (``Keeps``), "" for what its kind does: a contraction the operands that multiply
+    each other, a function and a normalisation their input, everything else nothing.
     """
 
     name: str
@@ -270,6 +293,12 @@ class Op:
     does_nothing: Callable[[Call], bool] | None = None
     may_overwrite: Callable[[Call, str, TensorType], int | None] | None = None
     multiplies: Callable[[Call], tuple[DType, ...]] | None = None
+    keeps: str = ""
+
+    @property
+    def kept(self) -> str:
+        """What the backward pass needs of it, as ``Keeps`` names it."""
+        return self.keeps or _KEEPS.get(self.kind, Keeps.NOTHING)
 
     @property
     def slots(self) -> tuple[Operand, ...]:

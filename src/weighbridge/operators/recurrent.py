@@ -23,7 +23,7 @@ from weighbridge.graph import Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .quantisation import dynamic_quantisation
-from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing, types_of
+from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing, types_of
 from .rules import INT64, dtype_of, number, selects, sizes_of
 from .shapes import asked_outputs
 from .unary import UNARY_OPERATORS
@@ -247,6 +247,7 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
         multiplies=multiplies,
         attributes=attributes,
         summary=summary,
+        keeps=Keeps.OPERANDS,
     )
 
 
@@ -310,6 +311,7 @@ RECURRENT_OPERATORS: Final = (
         _cell_work,
         attributes={"output_dtype": ""},
         summary="the output and state that the sums of an LSTM's gates make in one step",
+        keeps=Keeps.OPERANDS,
     ),
     Op(
         "pack_sequences",

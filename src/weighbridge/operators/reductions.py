@@ -18,7 +18,7 @@ from weighbridge.graph import Attribute, Shape, TensorType
 
 from .arithmetic import complex_operands
 from .gathering import COMBINED
-from .record import REQUIRED, Call, Kind, Op, Work
+from .record import REQUIRED, Call, Keeps, Kind, Op, Work
 from .rules import INT64, axes_of, in_words, known, sizes_of, when_known
 from .shapes import asked_outputs, axis_of, per_axis, sliding_output, window_output, window_padding
 
@@ -146,8 +146,9 @@ def _reduce_window_work(call: Call) -> Work | None:
 _AXES: Final[dict[str, Attribute]] = {"axes": "all", "keep_dims": True}
 
 
-def _reduction(name: str, summary: str, work: Callable[[Call], Work | None]) -> Op:
-    return Op(name, Kind.REDUCTION, "x axes:control?", _reduce, work, attributes=_AXES, summary=summary)
+def _reduction(name: str, summary: str, work: Callable[[Call], Work | None], keeps: str = "") -> Op:
+    slots = "x axes:control?"
+    return Op(name, Kind.REDUCTION, slots, _reduce, work, attributes=_AXES, summary=summary, keeps=keeps)
 
 
 _POSITION: Final[dict[str, Attribute]] = {"axis": 0, "keep_dims": True}
@@ -159,15 +160,16 @@ REDUCTION_OPERATORS: Final = (
     _reduction("reduce_mean", "mean", _works(between=_SUM, each_out=Work(div=1), is_linear=True)),
     _reduction("reduce_max", "largest", _works(between=Work(compare=1))),
     _reduction("reduce_min", "smallest", _works(between=Work(compare=1))),
-    _reduction("reduce_prod", "product", _works(between=Work(mul=1))),
-    _reduction("reduce_l1", "sum of absolute values", _works(between=_SUM, each_in=Work(compare=1))),
+    _reduction("reduce_prod", "product", _works(between=Work(mul=1)), Keeps.INPUT),
+    _reduction("reduce_l1", "sum of absolute values", _works(between=_SUM, each_in=Work(compare=1)), Keeps.BITS),
     _reduction(
         "reduce_l2",
         "root of the sum of squares",
         _works(between=_SUM, each_in=Work(mul=1), each_out=_ROOT_OR_LOG),
+        Keeps.INPUT,
     ),
-    _reduction("reduce_sum_square", "sum of squares", _works(between=_SUM, each_in=Work(mul=1))),
-    _reduction("reduce_log_sum", "log of the sum", _works(between=_SUM, each_out=_ROOT_OR_LOG)),
+    _reduction("reduce_sum_square", "sum of squares", _works(between=_SUM, each_in=Work(mul=1)), Keeps.INPUT),
+    _reduction("reduce_log_sum", "log of the sum", _works(between=_SUM, each_out=_ROOT_OR_LOG), Keeps.INPUT),
     _reduction(
         "reduce_log_sum_exp",
         "log of the sum of exp(x - largest), plus the largest",
@@ -176,6 +178,7 @@ REDUCTION_OPERATORS: Final = (
             each_in=Work(add=1, special=1),
             each_out=Work(add=1, special=1),
         ),
+        Keeps.INPUT,
     ),
     Op(
         "variance",
@@ -185,6 +188,7 @@ REDUCTION_OPERATORS: Final = (
         _variance_work,
         attributes={**_AXES, "rooted": False, "outputs": ("variance",)},
         summary="variance, or where rooted the standard deviation, and where asked for the mean",
+        keeps=Keeps.INPUT,
     ),
     *(
         Op(
@@ -215,6 +219,7 @@ REDUCTION_OPERATORS: Final = (
         _running_work(mul=1),
         attributes={"axis": REQUIRED},
         summary="running product along an axis",
+        keeps=Keeps.INPUT,
     ),
     Op(
         "cumulative_log_sum_exp",
@@ -224,6 +229,7 @@ REDUCTION_OPERATORS: Final = (
         _running_work(compare=2, add=3, special=2),
         attributes={"axis": REQUIRED},
         summary="running log of the sum of exp(x) along an axis",
+        keeps=Keeps.INPUT,
     ),
     *(
         Op(

@@ -29,7 +29,7 @@ from weighbridge.graph import Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .quantisation import dynamic_quantisation
-from .record import Call, Kind, Loops, Op, Traffic, Work, known_total, types_of
+from .record import Call, Keeps, Kind, Loops, Op, Traffic, Work, known_total, types_of
 from .recurrent import activation
 from .rules import dtype_of, number
 
@@ -343,6 +343,7 @@ STATEFUL_OPERATORS: Final = (
         loops=_products,
         traffic=_traffic,
         multiplies=_multiplied,
+        keeps=Keeps.OPERANDS,
         attributes=_layer_attributes(clip=0.0, projection_clip=0.0),
         summary="long short-term memory that keeps its states, with weights for every gate, in one or two directions",
     ),
@@ -355,6 +356,7 @@ STATEFUL_OPERATORS: Final = (
         loops=_products,
         traffic=_traffic,
         multiplies=_multiplied,
+        keeps=Keeps.OPERANDS,
         attributes=_layer_attributes(),
         summary="simple recurrent layer that keeps its state, in one or two directions",
     ),

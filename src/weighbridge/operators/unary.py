@@ -19,7 +19,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute
 
 from .arithmetic import QUOTIENT, real_or_complex
-from .record import Call, Kind, Op, Work
+from .record import Call, Keeps, Kind, Op, Work
 from .rules import in_its_place, number, same
 
 __all__ = ["UNARY_OPERATORS"]
@@ -30,11 +30,20 @@ def _unary(
     summary: str,
     attributes: dict[str, Attribute] | None = None,
     of_complex: Work | None = None,
+    keeps: str = "",
     **kinds: int,
 ) -> Op:
     work = real_or_complex(Work(**kinds), of_complex)
     return Op(
-        name, Kind.UNARY, "x", same, work, attributes=attributes or {}, summary=summary, may_overwrite=in_its_place
+        name,
+        Kind.UNARY,
+        "x",
+        same,
+        work,
+        attributes=attributes or {},
+        summary=summary,
+        may_overwrite=in_its_place,
+        keeps=keeps,
     )
 
 
@@ -86,17 +95,17 @@ def _logit_work(call: Call) -> Work:
 
 
 UNARY_OPERATORS: Final = (
-    _unary("abs", "|x|", of_complex=Work(add=1, mul=2, special=1), compare=1),
-    _unary("neg", "-x", of_complex=Work(add=2), add=1),
+    _unary("abs", "|x|", keeps=Keeps.BITS, of_complex=Work(add=1, mul=2, special=1), compare=1),
+    _unary("neg", "-x", keeps=Keeps.NOTHING, of_complex=Work(add=2), add=1),
     _unary("square", "x x", of_complex=Work(add=2, mul=3), mul=1),
-    _unary("sign", "-1, 0 or 1", compare=2),
-    _unary("truncate", "whole number of x towards 0", add=1),
-    _unary("fraction", "x without its whole number", add=2),
-    _unary("floor", "largest whole number not above x", add=1),
-    _unary("ceil", "smallest whole number not below x", add=1),
-    _unary("round", "nearest whole number", add=1),
-    _unary("not", "logical negation", compare=1),
-    _unary("bitwise_not", "negation of every bit", compare=1),
+    _unary("sign", "-1, 0 or 1", keeps=Keeps.NOTHING, compare=2),
+    _unary("truncate", "whole number of x towards 0", keeps=Keeps.NOTHING, add=1),
+    _unary("fraction", "x without its whole number", keeps=Keeps.NOTHING, add=2),
+    _unary("floor", "largest whole number not above x", keeps=Keeps.NOTHING, add=1),
+    _unary("ceil", "smallest whole number not below x", keeps=Keeps.NOTHING, add=1),
+    _unary("round", "nearest whole number", keeps=Keeps.NOTHING, add=1),
+    _unary("not", "logical negation", keeps=Keeps.NOTHING, compare=1),
+    _unary("bitwise_not", "negation of every bit", keeps=Keeps.NOTHING, compare=1),
     _unary("reciprocal", "1 / x", of_complex=QUOTIENT, div=1),
     _unary("sqrt", "square root", special=1),
     _unary("rsqrt", "1 / sqrt(x)", div=1, special=1),
@@ -136,10 +145,12 @@ UNARY_OPERATORS: Final = (
         may_overwrite=in_its_place,
     ),
     _unary("log_sigmoid", "-log(1 + exp(-x))", special=2, add=1),
-    _unary("nan_to_number", "x with numbers in place of what is none and of both infinities", compare=3),
-    _unary("relu", "max(x, 0)", compare=1),
-    _unary("leaky_relu", "x, or alpha x below 0", {"alpha": 0.01}, compare=1, mul=1),
-    _unary("thresholded_relu", "x above alpha, else value", {"alpha": 1.0, "value": 0.0}, compare=1),
+    _unary(
+        "nan_to_number", "x with numbers in place of what is none and of both infinities", keeps=Keeps.BITS, compare=3
+    ),
+    _unary("relu", "max(x, 0)", keeps=Keeps.BITS, compare=1),
+    _unary("leaky_relu", "x, or alpha x below 0", {"alpha": 0.01}, keeps=Keeps.BITS, compare=1, mul=1),
+    _unary("thresholded_relu", "x above alpha, else value", {"alpha": 1.0, "value": 0.0}, keeps=Keeps.BITS, compare=1),
     Op(
         "clip",
         Kind.UNARY,
@@ -149,6 +160,7 @@ UNARY_OPERATORS: Final = (
         attributes={"low": "none", "high": "none"},
         summary="x between constant bounds, either of which may be absent; ReLU6 is low 0, high 6",
         may_overwrite=in_its_place,
+        keeps=Keeps.BITS,
     ),
     _unary("elu", "x, or alpha (exp(x) - 1) below 0", {"alpha": 1.0}, compare=1, special=1, add=1, mul=1),
     _unary("celu", "x, or alpha (exp(x / alpha) - 1) below 0", {"alpha": 1.0}, compare=1, special=1, add=1, mul=2),
@@ -162,7 +174,15 @@ UNARY_OPERATORS: Final = (
         mul=1,
     ),
     _unary("sigmoid", "1 / (1 + exp(-x))", special=1, add=1, div=1),
-    _unary("hard_sigmoid", "alpha x + beta between 0 and 1", {"alpha": 0.2, "beta": 0.5}, mul=1, add=1, compare=2),
+    _unary(
+        "hard_sigmoid",
+        "alpha x + beta between 0 and 1",
+        {"alpha": 0.2, "beta": 0.5},
+        keeps=Keeps.BITS,
+        mul=1,
+        add=1,
+        compare=2,
+    ),
     _unary("hard_swish", "x times (x / 6 + 1/2 between 0 and 1)", mul=2, add=1, compare=2),
     Op(
         "silu",
@@ -196,5 +216,12 @@ UNARY_OPERATORS: Final = (
     ),
     _unary("softsign", "x / (1 + |x|)", compare=1, add=1, div=1),
     _unary("mish", "x tanh(log(1 + exp(x)))", special=3, add=1, mul=1),
-    _unary("shrink", "0 within the threshold, else x moved by bias", {"bias": 0.0, "threshold": 0.5}, compare=2, add=1),
+    _unary(
+        "shrink",
+        "0 within the threshold, else x moved by bias",
+        {"bias": 0.0, "threshold": 0.5},
+        keeps=Keeps.BITS,
+        compare=2,
+        add=1,
+    ),
 )

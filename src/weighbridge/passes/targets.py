@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import Final
 
 from weighbridge.errors import BadSpec
-from weighbridge.graph import Graph
+from weighbridge.graph import Graph, Node
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.deployment import deploy
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both
 
-__all__ = ["Layer", "Targets", "targets_of"]
+__all__ = ["Layer", "Targets", "is_meant", "targets_of"]
 
 _GROUPS: Final = {"biases": "bias", "other": "other"}
 _COUNTED: Final = re.compile(r"(first|last)-([1-9][0-9]{0,5})")
@@ -45,7 +45,7 @@ class Targets:
 
     @cached_property
     def _uses_in_groups(self) -> Mapping[str, str]:
-        """With what is a bias in the deployed graph alone: the shift of a normalisation that folds, an addition behind a layer."""
+        """With what is a bias in the deployed graph alone, as what an addition behind a layer adds."""
         deployed = parameter_uses(deploy(self.graph, self.operators), self.operators)
         return uses_in_both(self.graph, deployed, self.operators)
 
@@ -71,15 +71,19 @@ class Targets:
 
         Raises ``BadSpec`` for a number of layers where there is none or not so many.
         """
+        return self.layers_counted(target) or tuple(layer for layer in self.layers if is_meant(target, layer))
+
+    def layers_counted(self, target: str) -> tuple[Layer, ...]:
+        """Those that ``first``, ``last-3`` and their like stand for; empty for every other target.  Raises ``BadSpec``."""
         counted = _COUNTED.fullmatch(target)
-        if target in ("first", "last") or counted:
-            which, number = (counted[1], int(counted[2])) if counted else (target, 1)
-            if not self.layers:
-                raise BadSpec(f"no layer has weights, so there is no {which} one", where=target)
-            if number > len(self.layers):
-                raise BadSpec(f"there are {len(self.layers):,} layers with weights", where=target)
-            return self.layers[:number] if which == "first" else self.layers[-number:]
-        return tuple(layer for layer in self.layers if _is_meant(target, layer))
+        if target not in ("first", "last") and counted is None:
+            return ()
+        which, number = (counted[1], int(counted[2])) if counted else (target, 1)
+        if not self.layers:
+            raise BadSpec(f"no layer has weights, so there is no {which} one", where=target)
+        if number > len(self.layers):
+            raise BadSpec(f"there are {len(self.layers):,} layers with weights", where=target)
+        return self.layers[:number] if which == "first" else self.layers[-number:]
 
     def _unknown(self, target: str) -> BadSpec:
         from difflib import get_close_matches
@@ -115,9 +119,8 @@ def _layers(graph: Graph, uses: Mapping[str, str], operators: Mapping[str, Op]) 
     return layers
 
 
-def _is_meant(target: str, layer: Layer) -> bool:
+def is_meant(target: str, one: Layer | Node) -> bool:
+    """Whether a name, a scope or a pattern is that of ``one`` or of a scope around it."""
     return (
-        fnmatchcase(layer.name, target)
-        or fnmatchcase(layer.scope, target)
-        or f"{layer.scope}.".startswith(f"{target}.")
+        fnmatchcase(one.name, target) or fnmatchcase(one.scope, target) or f"{one.scope}.".startswith(f"{target}.")
     )
