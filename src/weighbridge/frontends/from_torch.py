@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import prod
 from typing import Any, Final
@@ -15,12 +14,20 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from weighbridge.errors import BadModel, NeedsShape, WeighbridgeError, said_by
+from weighbridge.errors import WeighbridgeError, said_by
 from weighbridge.frontends.aten_call import AtenTensor, Program
 from weighbridge.frontends.aten_graph import build
 from weighbridge.frontends.torch_capture import Recorder, ValuesWritten
 from weighbridge.frontends.torch_copy import meta_copy, real_copy
-from weighbridge.frontends.torch_inputs import shown
+from weighbridge.frontends.torch_forward import (
+    Failed,
+    check_arguments,
+    check_result,
+    explained,
+    first_line,
+    parameters_of_forward,
+    tensors_in,
+)
 from weighbridge.frontends.torch_overlap import shared
 from weighbridge.frontends.torch_processor import mark_fast_paths
 from weighbridge.frontends.torch_scope import Scopes
@@ -37,9 +44,6 @@ _RAN: Final = (
 )
 _GRADIENTS: Final = re.compile(r"grad_fn|require(s)? grad|inference tensor|autograd", re.IGNORECASE)
 """What PyTorch says where a module takes derivatives in its forward pass."""
-_GENERATOR: Final = "weigh a module whose forward returns what the generator gives: list(super().forward(x))"
-_DEPTH: Final = 8
-"""How deep results are looked into: deeper than any structure of outputs, and an object may hold itself."""
 
 
 def load_torch(
@@ -55,20 +59,20 @@ def load_torch(
 def capture(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = "") -> Program:
     """The calls that a module makes: on a copy without values, or where that cannot be, on a copy that has them."""
     model = getattr(model, "_orig_mod", model)
-    _check_arguments(model, args, kwargs)
+    check_arguments(model, args, kwargs)
     name = name or type(model).__name__
     with untouched():
         torch.backends.mha.set_fastpath_enabled(False)
         attempt: _Attempt | None = _Attempt(meta_copy, _TRACED, is_meta=True)
-        failures: list[_Failed] = []
+        failures: list[Failed] = []
         while attempt is not None:
             try:
                 return _run(attempt, model, args, kwargs, name)
-            except _Failed as failed:
+            except Failed as failed:
                 failures.append(failed)
                 attempt = attempt.after(failed.error)
     has_values = not any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
-    raise _explained(model, failures[-1 if has_values else 0]) from None
+    raise explained(model, failures[-1 if has_values else 0]) from None
 
 
 class _Attempt(NamedTuple):
@@ -93,21 +97,8 @@ class _Attempt(NamedTuple):
         if not self.gradients and _GRADIENTS.search(said_by(error)):
             return self._replace(gradients=True)
         if self.is_meta:
-            return _Attempt(real_copy, _RAN.format(reason=_first_line(error)), is_meta=False)
+            return _Attempt(real_copy, _RAN.format(reason=first_line(error)), is_meta=False)
         return None
-
-
-class _Failed(Exception):
-    """A run that ended in an error of the module's: where, and with which arguments."""
-
-    def __init__(
-        self, error: BaseException, path: str = "", arguments: tuple[Any, ...] = (), *, while_copying: bool = False
-    ) -> None:
-        super().__init__(error)
-        self.while_copying = while_copying
-        self.error = error
-        self.path = path
-        self.arguments = arguments
 
 
 def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str) -> Program:
@@ -115,7 +106,7 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
         try:
             copied, *given = attempt.copied(model, args, kwargs)
         except Exception as error:
-            raise _Failed(error, while_copying=True) from None
+            raise Failed(error, while_copying=True) from None
         scopes = Scopes(copied)
         recorder = Recorder(scopes, is_meta=attempt.is_meta, keeps_values=attempt.keeps_values)
         _declare(recorder, copied)
@@ -125,11 +116,10 @@ def _run(attempt: _Attempt, model: nn.Module, args: Any, kwargs: Any, name: str)
         try:
             with recorder:
                 result = copied(*given[0], **given[1])
-            if isinstance(result, Generator | AsyncGenerator | Coroutine):
-                raise BadModel("forward returns a generator, which computes nothing yet", hint=_GENERATOR)
-            outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in _tensors_in(result)))
+            check_result(result)
+            outputs = tuple(dict.fromkeys(recorder.id_of(tensor) for tensor in tensors_in(result)))
         except Exception as error:
-            raise _Failed(error, *scopes.failing(error.__traceback__)) from None
+            raise Failed(error, *scopes.failing(error.__traceback__)) from None
         finally:
             said = recorder.finish()
     calls = recorder.recording.finished(outputs)
@@ -198,82 +188,14 @@ def _initialise_unseen(recorder: Recorder, model: nn.Module) -> None:
             hooks[handle.id] = partial(unseen, hooks[handle.id])
 
 
-def _tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
-    """The tensors in a structure of inputs or results, also in objects such as a cache of keys and values."""
-    if isinstance(value, torch.Tensor):
-        yield value
-        return
-    if depth > _DEPTH or isinstance(value, str | bytes | type | nn.Module):
-        return
-    if isinstance(value, Mapping):
-        inner: Iterable[Any] = value.values()
-    elif isinstance(value, list | tuple | set):
-        inner = value
-    else:
-        inner = getattr(value, "__dict__", {}).values()
-    for one in inner:
-        yield from _tensors_in(one, depth + 1)
-
-
 def _named_inputs(
     model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor among the inputs, named after the argument of ``forward``."""
-    names = [name for name, one in _parameters(model).items() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    names = [
+        name for name, one in parameters_of_forward(model).items() if one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     positional = [(names[place] if place < len(names) else f"input{place}", value) for place, value in enumerate(args)]
     for name, value in (*positional, *kwargs.items()):
-        for place, tensor in enumerate(_tensors_in(value)):
+        for place, tensor in enumerate(tensors_in(value)):
             yield name if tensor is value else f"{name}.{place}", tensor
-
-
-def _parameters(model: nn.Module) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(model.forward).parameters
-    except (AttributeError, TypeError, ValueError):
-        return {}
-
-
-def _check_arguments(model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    try:
-        signature = inspect.signature(model.forward)
-    except (AttributeError, TypeError, ValueError):
-        return  # a scripted module may have forms of forward that no signature describes
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        what, hint = f"forward was not given what it needs ({error})", f"forward takes {shown(signature.parameters)}"
-        strange = [name for name in kwargs if name not in signature.parameters]
-        if strange and not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values()):
-            what = f"forward has no argument {strange[0]!r}"
-            near = get_close_matches(strange[0], signature.parameters, 1)
-            hint = f"did you mean {near[0]}? {hint}" if near else hint
-        raise NeedsShape(what, where=type(model).__name__, hint=hint) from None
-
-
-def _explained(model: nn.Module, failed: _Failed) -> BadModel:
-    """The error of a run in one line: which module, what it was given, what PyTorch said."""
-    if isinstance(failed.error, WeighbridgeError):
-        return BadModel(failed.error.what, where=failed.path or type(model).__name__, hint=failed.error.hint)
-    if failed.while_copying:
-        what = f"the module cannot be copied: {type(failed.error).__name__}: {_first_line(failed.error)}"
-        hint = "a deep copy is what runs, so that yours stays as it is: copy.deepcopy(model) has to work"
-        return BadModel(what, where=type(model).__name__, hint=hint)
-    shapes = ", ".join(_shape(one) for one in failed.arguments)
-    where = failed.path or type(model).__name__
-    saw = f" when called with {shapes}" if shapes else ""
-    what = f"the module raised {type(failed.error).__name__}{saw}: {_first_line(failed.error)}"
-    hint = "check the number of the inputs, their shapes (with the batch) and element types (a shape alone: float32)"
-    if any(type(one).__name__ == "ndarray" for one in failed.arguments):
-        hint = "if the NumPy array is to be a tensor, give torch.from_numpy(array), or its shape"
-    return BadModel(what, where=where, hint=hint)
-
-
-def _shape(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"{'x'.join(map(str, value.shape)) or 'scalar'} {str(value.dtype).removeprefix('torch.')}"
-    return type(value).__name__
-
-
-def _first_line(error: BaseException) -> str:
-    said = next(iter(said_by(error).strip().splitlines()), type(error).__name__)[:300]
-    return said.removesuffix(", but expected one of:")  # what would follow are C++ signatures

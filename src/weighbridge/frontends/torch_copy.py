@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn.parameter import is_lazy
 from torch.overrides import TorchFunctionMode
 
@@ -15,7 +16,7 @@ from weighbridge.frontends.torch_aliases import mark
 from weighbridge.frontends.torch_closures import Closures
 from weighbridge.frontends.torch_inputs import MAX_ZEROS_BYTES
 
-__all__ = ["meta_copy", "real_copy"]
+__all__ = ["fake_copy", "meta_copy", "real_copy"]
 
 _DEEPCOPY: Final = torch.Tensor.__deepcopy__
 
@@ -32,6 +33,45 @@ def meta_copy(model: nn.Module, *others: Any) -> tuple[Any, ...]:
         if id(tensor) not in memo:
             memo[id(tensor)] = twin(tensor, storages)
     return _copied((model, *others), memo, lambda tensor: twin(tensor, storages))
+
+
+def fake_copy(
+    mode: FakeTensorMode, model: nn.Module, *others: Any, dtype: torch.dtype | None = None
+) -> tuple[Any, ...]:
+    """As ``meta_copy``, but of tensors that say they are on the processor, so that PyTorch picks its kernels for that.
+
+    They may be used inside ``mode``.  With ``dtype``, the floating parameters and buffers of the model and the floating
+    tensors among ``others`` are of that element type, as ``model.to(dtype)`` makes them.
+    """
+    storages: dict[Any, torch.UntypedStorage] = {}
+    memo: dict[int, Any] = {}
+    for tensor in _tensors(model):
+        if id(tensor) not in memo:
+            memo[id(tensor)] = _fake(mode, _cast(tensor, dtype), storages)
+    (copied,) = _copied((model,), memo, lambda tensor: _fake(mode, tensor, storages))
+    given = _copied((model, *others), memo, lambda tensor: _fake(mode, _cast(tensor, dtype), storages))[1:]
+    return copied, *given
+
+
+def _cast(tensor: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+    """A tensor without values of another element type in the place of a floating one."""
+    if dtype is None or tensor.dtype in (dtype, None) or not tensor.dtype.is_floating_point or is_lazy(tensor):
+        return tensor
+    made = torch.empty_like(tensor, dtype=dtype, device="meta")
+    return nn.Parameter(made, requires_grad=tensor.requires_grad) if isinstance(tensor, nn.Parameter) else made
+
+
+def _fake(mode: FakeTensorMode, tensor: torch.Tensor, storages: dict[Any, torch.UntypedStorage]) -> torch.Tensor:
+    made = twin(tensor, storages)
+    if not made.is_meta or type(made) not in _PLAIN or is_lazy(made):
+        return made
+    fake: torch.Tensor = FakeTensor(mode, made.detach(), torch.device("cpu"))
+    if isinstance(tensor, nn.Parameter):
+        fake = nn.Parameter(fake, requires_grad=tensor.requires_grad)
+    elif tensor.is_leaf:
+        fake.requires_grad_(tensor.requires_grad)
+    fake.__dict__.update(tensor.__dict__)
+    return fake
 
 
 def real_copy(model: nn.Module, *others: Any) -> tuple[Any, ...]:

@@ -10,9 +10,10 @@ __all__ = ["AutogradRun", "HeldAtPeak", "SavedStorage"]
 class SavedStorage(NamedTuple):
     """A storage that autograd keeps for the backward pass, once however many tensors of it are saved.
 
-    ``scope`` is the path of the module whose forward saved it first, ``by`` the operation that did ("conv2d", "" where PyTorch
-    does not say).  ``kind`` is ``activation``, ``input`` (of the network), ``parameter`` or ``buffer``: the last two exist with
-    the model and are in no total of what is saved.
+    ``scope`` is the path of the module whose forward saved it first.  ``by`` is the operation whose backward first read it, as
+    autograd names it ("Convolution", "NativeLayerNorm"), or "checkpoint"; "" where the backward pass had no use for it.
+    ``kind`` is ``activation``, ``input`` (of the network), ``constant`` (a tensor from outside the forward pass that is
+    neither), ``parameter`` or ``buffer``: the last two exist with the model and are in no total of what is saved.
     """
 
     bytes: int
@@ -20,9 +21,18 @@ class SavedStorage(NamedTuple):
     by: str
     kind: str
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is in the total of what is saved."""
+        return self.kind not in ("parameter", "buffer")
+
 
 class HeldAtPeak(NamedTuple):
-    """The bytes of each kind that are alive at the peak; their sum is the peak."""
+    """The bytes of each kind that are alive at the peak; their sum is the peak.
+
+    A gradient is one of a parameter, also while it is still being computed.  Activations are what the forward pass made, and
+    a checkpoint's second one; temporary is all else that the backward pass makes.  Constants count with the buffers.
+    """
 
     parameter_bytes: int
     buffer_bytes: int
@@ -37,7 +47,7 @@ class AutogradRun(NamedTuple):
 
     ``peak_bytes`` is the most alive at once, what the model holds and the gradients included, states of an optimiser not;
     ``peak_phase`` is ``forward`` or ``backward`` and ``peak_scope`` the path of the module at it.  ``attention`` names the kernel
-    of scaled dot product attention that the run took ("math", "flash"), "" where it called none.
+    of scaled dot product attention that the run took ("math", "flash", "flash+math"), "" where it called none.
     """
 
     saved: tuple[SavedStorage, ...]
@@ -50,5 +60,5 @@ class AutogradRun(NamedTuple):
 
     @property
     def saved_bytes(self) -> int:
-        """What is kept for the backward pass: activations and inputs of the network, each storage once."""
-        return sum(one.bytes for one in self.saved if one.kind in ("activation", "input"))
+        """What is kept for the backward pass, parameters and buffers left out, each storage once."""
+        return sum(one.bytes for one in self.saved if one.is_counted)
