@@ -90,12 +90,17 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One storage, however many names a model has for it.  ``id`` is unique in its graph and shared with the bodies of its nodes."""
+    """One storage, however many names a model has for it.  ``id`` is unique in its graph and shared with the bodies of its nodes.
+
+    ``nonzeros``: of a parameter with zeros that a format could leave out, and of what only moves or scales its values, how many
+    values are not zero; None: nobody said, all count.
+    """
 
     id: str
     shape: Shape | None
     dtype: DType
     role: Role = Role.ACTIVATION
+    nonzeros: int | None = None
 
     @property
     def type(self) -> TensorType | None:
@@ -190,7 +195,8 @@ class Graph:
     nobody knows which those are.  ``arena`` are the requests of the runtime that the file was made for; None without one.
 
     Raises ``GraphError`` when built from parts that do not fit: an operand that nothing makes or that is made later, a
-    tensor made twice, a stored tensor that a node writes, a name used twice, dimensions that are negative, absurd or too many.
+    tensor made twice, a stored tensor that a node writes, a name used twice, dimensions that are negative, absurd or too many,
+    more values that are not zero than there are.
     """
 
     name: str
@@ -249,6 +255,10 @@ def _verify_tensors(graph: Graph) -> set[str]:
         if tensor.shape not in shapes:
             check_shape(tensor, graph.name)
             shapes.add(tensor.shape)
+        if tensor.nonzeros is not None and not 0 <= tensor.nonzeros <= (tensor.elements or 0):
+            raise GraphError(
+                f"the tensor {key!r} cannot have {tensor.nonzeros} values that are not zero", where=graph.name
+            )
         if tensor.role in _STORED or tensor.role is Role.STATE:
             ready.add(key)
     return ready

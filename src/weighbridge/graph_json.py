@@ -1,8 +1,8 @@
 """A graph as plain data, and back: dictionaries, lists, strings, numbers; exactly the same graph after a round trip.
 
 ```
-{"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role"}], "nodes": [{"name", "operator", "operands":
-[[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason",
+{"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role", "nonzeros"}],
+"nodes": [{"name", "operator", "operands": [[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason",
 "file_node": [graph, position, name]}],
 "inputs": [id], "outputs": [id], "notes": […], "capture", "allocations": [[bytes, first, last, node]],
 "blocks": [scope], "arena": {"buffers": [[name, bytes, first, last, node, offset, is_scratch]], "scopes": [node],
@@ -10,8 +10,8 @@
 ```
 
 A shape is null where it is unknown; a type is a name, or an object where no table has it.  Fields of a node that are empty
-are left out, and so are an empty ``capture``, empty ``allocations``, ``blocks`` where they are not known, and ``arena``
-where there is none.
+are left out, and so are ``nonzeros`` where nobody said them, an empty ``capture``, empty ``allocations``, ``blocks`` where
+they are not known, and ``arena`` where there is none.
 Numbers that JSON lacks are ``{"float": "nan"}``, ``"inf"`` and ``"-inf"``.
 """
 
@@ -102,7 +102,8 @@ def _from_arena(arena: Arena) -> dict[str, object]:
 
 def _from_tensor(tensor: Tensor) -> dict[str, object]:
     shape = None if tensor.shape is None else list(tensor.shape)
-    return {"id": tensor.id, "shape": shape, "dtype": _from_dtype(tensor.dtype), "role": tensor.role.value}
+    fields = {"id": tensor.id, "shape": shape, "dtype": _from_dtype(tensor.dtype), "role": tensor.role.value}
+    return fields if tensor.nonzeros is None else {**fields, "nonzeros": tensor.nonzeros}
 
 
 def _from_dtype(dtype: DType) -> object:
@@ -250,7 +251,7 @@ def _to_persistent(value: object, path: str) -> PersistentBytes:
 
 
 def _to_tensor(value: object, path: str) -> Tensor:
-    fields = _object(value, path, ("id", "shape", "dtype", "role"))
+    fields = _object(value, path, ("id", "shape", "dtype", "role"), ("nonzeros",))
     role = _text(fields["role"], f"{path}.role")
     if role not in frozenset(Role):
         _refuse(f"there is no role {role!r}", f"{path}.role", f"the roles are {', '.join(Role)}")
@@ -259,6 +260,7 @@ def _to_tensor(value: object, path: str) -> Tensor:
         _to_shape(fields["shape"], f"{path}.shape"),
         _to_dtype(fields["dtype"], f"{path}.dtype"),
         Role(role),
+        _optional_integer(fields.get("nonzeros"), f"{path}.nonzeros"),
     )
 
 

@@ -116,6 +116,8 @@ def test_one_layer_in_every_field() -> None:
         "exact": True,
         "weight_bytes": 60,
         "file_node": None,
+        "nonzero_weights": 15,
+        "nonzero_macs": 60,
     }
     assert [(one.m, one.n, one.k, one.groups) for one in node.loops] == [(3, 4, 5, 1)]
 

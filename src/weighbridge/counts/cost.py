@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from weighbridge.counts.facts import Uncounted
 from weighbridge.errors import GraphError
@@ -24,6 +25,10 @@ from weighbridge.passes.static import runs, static_tensors
 
 __all__ = ["Cost", "Values", "add_known", "cost_of", "reason_of"]
 
+_ONE_WEIGHT: Final = frozenset({"conv", "conv_transpose", "deformable_conv", "linear", "matmul", "bilinear"})
+_USED_EQUALLY: Final = _ONE_WEIGHT | {"rnn", "lstm", "gru"}
+"""Operators in which each value of the weights is in as many products as any other: padded taps count."""
+
 
 class Values(NamedTuple):
     """Elements and bytes of values that a node makes; None is unknown."""
@@ -43,7 +48,7 @@ class Cost(NamedTuple):
 
     ``macs`` and ``work`` are exact where ``macs_exact`` and ``work_exact`` say so, else lower bounds (of one node without
     bodies: no MACs, and the work that it has whatever the values are).  ``uncounted`` and ``notes`` say what is missing and
-    which rule was followed.
+    which rule was followed.  ``nonzero_macs`` are those of ``macs`` by a weight that is not zero, None where that is unknown.
     """
 
     macs: int
@@ -56,6 +61,7 @@ class Cost(NamedTuple):
     loops: tuple[Loops, ...] = ()
     uncounted: tuple[Uncounted, ...] = ()
     notes: tuple[str, ...] = ()
+    nonzero_macs: int | None = 0
 
 
 def add_known(one: int | None, other: int | None) -> int | None:
@@ -96,7 +102,7 @@ def _signature(node: Node, graph: Graph) -> object:
     tensors, inputs = graph.tensors, node.inputs
     if node.reason or len(set(inputs)) < len(inputs):
         return None
-    types = [((tensor := tensors[one]).shape, tensor.dtype.name) for one in (*inputs, *node.outputs)]
+    types = [((tensor := tensors[one]).shape, tensor.dtype.name, tensor.nonzeros) for one in (*inputs, *node.outputs)]
     fused = [(function.operator, id(function.attributes), function.operands[0][0]) for function in node.fused]
     return (node.operator, id(node.attributes), tuple([name for name, _ in node.operands]), tuple(types), tuple(fused))
 
@@ -174,7 +180,29 @@ def _known_cost(node: Node, op: Op, graph: Graph, operators: Mapping[str, Op], v
         work, exact = work.plus(part), exact and is_exact
     traffic = op.traffic(call)
     read_bytes = _read_once(node, graph) if op.traffic is read_all_write_all else traffic.read_bytes
-    return Cost(macs, work, True, exact, read_bytes, traffic.write_bytes, values, loops)
+    nonzero = _nonzero_macs(node, op, graph, macs)
+    return Cost(macs, work, True, exact, read_bytes, traffic.write_bytes, values, loops, nonzero_macs=nonzero)
+
+
+def _nonzero_macs(node: Node, op: Op, graph: Graph, macs: int) -> int | None:
+    """The MACs by weights that are not zero: where all weights are used equally often, as many of them as of the weights.
+
+    None where an operator with zeros in its weights may use some more often than others, or has products without any.
+    """
+    slots = [slot.name for slot in op.slots if slot.use == "weight"]
+    held = [graph.tensors[tensor] for name, tensor in node.operands if name in slots]
+    if not macs or all(tensor.nonzeros is None for tensor in held):
+        return macs
+    if op.name in _ONE_WEIGHT:  # the other operand of a matrix product may be a weight as well, by its slot
+        held = [tensor for tensor in held if tensor.nonzeros is not None]
+    elements = sum(tensor.elements or 0 for tensor in held)
+    if op.name not in _USED_EQUALLY or (op.name in _ONE_WEIGHT and len(held) > 1) or macs % elements:
+        return None
+    return (
+        macs
+        // elements
+        * sum((tensor.elements or 0) if tensor.nonzeros is None else tensor.nonzeros for tensor in held)
+    )
 
 
 def _read_once(node: Node, graph: Graph) -> int | None:
@@ -244,6 +272,7 @@ def _repeated(cost: Cost, trips: int) -> Cost:
         read_bytes=None if cost.read_bytes is None else cost.read_bytes * trips,
         write_bytes=None if cost.write_bytes is None else cost.write_bytes * trips,
         values=cost.values.times(trips),
+        nonzero_macs=None if cost.nonzero_macs is None else cost.nonzero_macs * trips,
     )
 
 
@@ -266,5 +295,6 @@ def _body_cost(body: Body, operators: Mapping[str, Op], outside: frozenset[str],
                 add_known(total.read_bytes, cost.read_bytes),
                 add_known(total.write_bytes, cost.write_bytes),
                 total.values.plus(cost.values),
+                nonzero_macs=add_known(total.nonzero_macs, cost.nonzero_macs),
             )
     return total._replace(uncounted=tuple(uncounted), notes=tuple(notes))

@@ -63,6 +63,8 @@ class NodeFacts(NamedTuple):
     matrix products; ``uses_per_weight`` is macs / weights.  ``exact``: macs and parameters are both known for certain.
     ``file_node`` is the node of the model's file that it comes from (of several that were made one, that which made the
     result or held the weights), None for a network that no file with nodes holds, and in a report without the key.
+    ``nonzero_weights`` are those of ``weights`` that are not zero, as far as that was said, and ``nonzero_macs`` the MACs by them;
+    None where that is unknown, and in a report without the keys.
     """
 
     name: str
@@ -87,6 +89,8 @@ class NodeFacts(NamedTuple):
     exact: bool
     weight_bytes: int | None = None
     file_node: FileNode | None = None
+    nonzero_weights: int | None = None
+    nonzero_macs: int | None = None
 
     @property
     def macs_exact(self) -> bool:
@@ -106,6 +110,11 @@ class NetworkFacts(NamedTuple):
     Unless ``exact`` MACs and parameters are lower bounds and ``uncounted`` says what they miss; unless ``work_exact`` the same
     holds for the rest of ``work``.  Bytes are None where an element type has no size (strings).  ``conventions`` are the
     figures by other conventions, as far as they were asked for.
+
+    ``nonzero_parameters`` are ``parameters`` without those that are zero and that a format could leave out, ``nonzero_macs`` the
+    MACs by weights that are not zero: all of them where nobody said that any are zero.  They are beside the others and in none
+    of them: bytes, MACs and times are those of dense tensors, as no runtime leaves zeros out by itself.  ``nonzero_macs`` is
+    None where an operator may use some weights more often than others; both in a report that was saved without the keys.
     """
 
     parameters: int
@@ -128,3 +137,5 @@ class NetworkFacts(NamedTuple):
     nodes: tuple[NodeFacts, ...]
     conventions: Mapping[str, ConventionFacts] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    nonzero_parameters: int | None = None
+    nonzero_macs: int | None = None

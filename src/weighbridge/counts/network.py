@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from weighbridge.counts.cost import Cost, Values, add_known, cost_of
 from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
@@ -39,16 +39,20 @@ def count(
     inputs = [deployed.tensors[tensor] for tensor in deployed.inputs if tensor not in static]
     values = Values(known_total(t.elements for t in inputs), known_total(t.bytes for t in inputs))
     macs, work = 0, Work()
+    nonzero_macs: int | None = 0
     uncounted: list[Uncounted] = []
     notes = list(stored.notes)
     for cost, times in _equal(costs):
         macs += cost.macs * times
         work = work.plus(cost.work.times(times))
+        nonzero_macs = add_known(nonzero_macs, None if cost.nonzero_macs is None else cost.nonzero_macs * times)
         values = values.plus(cost.values.times(times))
         uncounted += cost.uncounted * times
         notes += cost.notes * times
     if values.elements is None or values.bytes is None:
         notes.append("a shape or a number of trips is unknown, so the total of the activations is missing")
+    if nonzero_macs is None:
+        notes.append(_uneven(nodes))
     return NetworkFacts(
         parameters=sum(stored.elements.values()),
         weights=stored.elements["weight"],
@@ -69,7 +73,16 @@ def count(
         uncounted=tuple(uncounted),
         nodes=tuple(nodes),
         notes=tuple(notes),
+        nonzero_parameters=stored.nonzeros,
+        nonzero_macs=nonzero_macs,
     )
+
+
+def _uneven(nodes: Iterable[NodeFacts]) -> str:
+    """Why the MACs by weights that are not zero are missing."""
+    named = [node.name for node in nodes if node.nonzero_macs is None and node.macs is not None]
+    more = f" and {len(named) - 3:,} more" if len(named) > 3 else ""
+    return f"how often each weight of {', '.join(named[:3])}{more} is used is not known, so nonzero_macs is missing"
 
 
 def _equal(costs: list[Cost]) -> list[tuple[Cost, int]]:
@@ -98,6 +111,7 @@ class _Stored(NamedTuple):
     parameter_bytes: int | None
     weight_bytes: int | None
     constant_bytes: int | None
+    nonzeros: int
     notes: tuple[str, ...]
 
     @classmethod
@@ -106,6 +120,7 @@ class _Stored(NamedTuple):
         of_parameters: int | None = 0
         of_weights: int | None = 0
         of_constants: int | None = 0
+        nonzeros = 0
         notes: list[str] = []
         for tensor in _stored_tensors(held):
             size = tensor.bytes
@@ -116,10 +131,16 @@ class _Stored(NamedTuple):
             if number is None:
                 notes.append(f"the shape of the parameter {tensor.id} is unknown, so it is in no count")
             elements[use] += number or 0
+            nonzeros += _nonzeros(tensor) or 0
             of_parameters = add_known(of_parameters, size)
             if use == "weight":
                 of_weights = add_known(of_weights, size)
-        return cls(elements, of_parameters, of_weights, of_constants, tuple(notes))
+        return cls(elements, of_parameters, of_weights, of_constants, nonzeros, tuple(notes))
+
+
+def _nonzeros(tensor: Tensor) -> int | None:
+    """The values that are not zero: all where nobody said that any are; None where their number is unknown."""
+    return tensor.elements if tensor.nonzeros is None else tensor.nonzeros
 
 
 def _nodes(
@@ -148,6 +169,7 @@ def _nodes(
                 known_total([learned[source].elements for source in held]),
                 known_total([tensor.elements for tensor in weights]),
                 known_total([tensor.bytes for tensor in weights]),
+                known_total(map(_nonzeros, weights)),
             )
             facts.append(_node_facts(node, graph, operators, cost, sizes))
             costs.append(cost)
@@ -155,11 +177,14 @@ def _nodes(
 
 
 class _Held(NamedTuple):
-    """What the operands of a node hold: elements of parameters, those of weights among them, and bytes of weights."""
+    """What the operands of a node hold: elements of parameters, those of weights among them, bytes of weights, and how many of
+    the weights are not zero.
+    """
 
     parameters: int | None
     weights: int | None
     weight_bytes: int | None
+    nonzero_weights: int | None
 
 
 def _node_facts(node: Node, graph: Graph, operators: Mapping[str, Op], cost: Cost, held: _Held) -> NodeFacts:
@@ -190,6 +215,8 @@ def _node_facts(node: Node, graph: Graph, operators: Mapping[str, Op], cost: Cos
         exact=cost.macs_exact and held.parameters is not None,
         weight_bytes=held.weight_bytes,
         file_node=node.file_node,
+        nonzero_weights=held.nonzero_weights,
+        nonzero_macs=cost.nonzero_macs if known else None,
     )
 
 
