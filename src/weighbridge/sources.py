@@ -14,7 +14,19 @@ from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import shown, whole
 
-__all__ = ["USER_FILE", "Given", "Loaded", "Source", "check", "file_of", "is_named_model", "no_such_file", "read"]
+__all__ = [
+    "USER_FILE",
+    "Given",
+    "Loaded",
+    "Sizes",
+    "Source",
+    "check",
+    "file_of",
+    "is_module",
+    "is_named_model",
+    "no_such_file",
+    "read",
+]
 
 Source = str | os.PathLike[str]
 
@@ -52,7 +64,7 @@ def _is_said(one: object) -> bool:
     return len(one) > 0 if isinstance(one, (tuple, list, Mapping)) else one is not None
 
 
-class _Sizes(NamedTuple):
+class Sizes(NamedTuple):
     """What the user says about the dimensions that a source leaves open."""
 
     batch: int | None = None
@@ -67,12 +79,18 @@ class _Sizes(NamedTuple):
         return {name: size for name, size in named.items() if size is not None}
 
 
-def read(source: object, given: Given, tell: Callable[[str], None]) -> Loaded:
-    """The graph of ``source``.  ``tell`` is called with what is being done.
+Reader = Callable[[Path, str, Sizes], Graph]
+"""Makes a graph of a file, of what stands behind a colon, and of the sizes that were given."""
+
+
+def read(
+    source: object, given: Given, tell: Callable[[str], None], readers: Mapping[str, Reader] | None = None
+) -> Loaded:
+    """The graph of ``source``.  ``tell`` is called with what is being done, ``readers`` read files of their formats in place of ours.
 
     Raises ``BadSpec`` for what is no source, and whatever the front ends raise.
     """
-    if _is_module(source):
+    if is_module(source):
         return _module(source, given, tell)
     path = _path(source)
     if is_named_model(path):
@@ -81,13 +99,13 @@ def read(source: object, given: Given, tell: Callable[[str], None]) -> Loaded:
         raise BadSpec("only a PyTorch module has keyword arguments", where="kwargs", hint="give inputs={'name': shape}")
     sizes = _sizes(given.batch, given.sequence, given.dims, given.inputs)
     tell(f"reading {path}")
-    graph, kind = _read(path, sizes)
+    graph, kind = _read(path, sizes, {**_READERS, **(readers or {})})
     return Loaded(graph, kind, path)
 
 
 def check(source: object, given: Given) -> None:
     """Raises ``BadSpec`` for what is no source, and for sizes that are none, before the work begins."""
-    if not _is_module(source) and not is_named_model(_path(source)):
+    if not is_module(source) and not is_named_model(_path(source)):
         _sizes(given.batch, given.sequence, given.dims, given.inputs)
 
 
@@ -97,8 +115,8 @@ def is_named_model(source: str) -> bool:
     return bool(colon) and scheme in _NAMED_MODELS
 
 
-def _is_module(source: object) -> bool:
-    """Nothing is a module before somebody has imported PyTorch, and nobody here does to find out."""
+def is_module(source: object) -> bool:
+    """Whether this is a PyTorch module.  Nothing is one before somebody has imported PyTorch, and nobody here does to find out."""
     nn = getattr(sys.modules.get("torch"), "nn", None)
     return nn is not None and isinstance(source, nn.Module)
 
@@ -147,13 +165,13 @@ def _path(source: object) -> str:
     return path
 
 
-def _sizes(batch: object, sequence: object, dims: object, inputs: object) -> _Sizes:
+def _sizes(batch: object, sequence: object, dims: object, inputs: object) -> Sizes:
     """The sizes as whole numbers, of Python or of NumPy; what they may be is for the front ends to say."""
     shapes = {
         name: [_whole(size, f"inputs[{name!r}]") for size in _all(shape, f"inputs[{name!r}]")]
         for name, shape in _named(inputs, "inputs")
     }
-    return _Sizes(
+    return Sizes(
         None if batch is None else _whole(batch, "batch"),
         None if sequence is None else _whole(sequence, "sequence"),
         {name: _whole(size, f"dims[{name!r}]") for name, size in _named(dims, "dims")},
@@ -183,7 +201,7 @@ def _named(given: object, where: str) -> list[tuple[str, object]]:
     raise BadSpec(f"must be a mapping from names to sizes, not {given!r}", where=where, hint=hint)
 
 
-def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
+def _read(source: str, sizes: Sizes, readers: Mapping[str, Reader]) -> tuple[Graph, str]:
     """The graph and the name of its format."""
     found_file = file_of(source)
     if found_file is None:
@@ -192,7 +210,7 @@ def _read(source: str, sizes: _Sizes) -> tuple[Graph, str]:
     from weighbridge.frontends.sniff import FORMATS, expect, identify
 
     found = identify(path)
-    reader = _READERS.get(found)
+    reader = readers.get(found)
     if reader is None:
         expect(path, "onnx")
         hint = "weighbridge reads ONNX and TensorFlow Lite models, exported PyTorch programs (.pt2) and networks written as TOML"
@@ -219,21 +237,21 @@ def file_of(source: str) -> tuple[Path, str] | None:
     return (Path(before), after) if before.lower().endswith(_TAKES_CHOICES) else None
 
 
-def _onnx(path: Path, choices: str, sizes: _Sizes) -> Graph:
+def _onnx(path: Path, choices: str, sizes: Sizes) -> Graph:
     from weighbridge.frontends.from_onnx import load_onnx
 
     inputs = {name: tuple(shape) for name, shape in sizes.inputs.items()}
     return load_onnx(path, batch=sizes.batch, sequence=sizes.sequence, dims=sizes.dims, inputs=inputs)
 
 
-def _pt2(path: Path, choices: str, sizes: _Sizes) -> Graph:
+def _pt2(path: Path, choices: str, sizes: Sizes) -> Graph:
     from weighbridge.frontends.aten_archive import load_pt2
 
     inputs = {name: tuple(shape) for name, shape in sizes.inputs.items()}
     return load_pt2(path, batch=sizes.batch, sequence=sizes.sequence, dims=sizes.dims, inputs=inputs)
 
 
-def _tflite(path: Path, choices: str, sizes: _Sizes) -> Graph:
+def _tflite(path: Path, choices: str, sizes: Sizes) -> Graph:
     from weighbridge.frontends.from_tflite import load_tflite
 
     if sizes.sequence is not None:
@@ -242,14 +260,14 @@ def _tflite(path: Path, choices: str, sizes: _Sizes) -> Graph:
     return load_tflite(path, batch=sizes.batch, dims=sizes.dims, inputs=inputs, signature=choices)
 
 
-def _toml(path: Path, choices: str, sizes: _Sizes) -> Graph:
+def _toml(path: Path, choices: str, sizes: Sizes) -> Graph:
     from weighbridge.frontends.from_toml import load_toml, merged
 
     _no_inputs(sizes, str(path))
     return load_toml(path, merged(choices, sizes.parameters, str(path)))
 
 
-_READERS: Final[Mapping[str, Callable[[Path, str, _Sizes], Graph]]] = {
+_READERS: Final[Mapping[str, Reader]] = {
     "onnx": _onnx,
     "pt2": _pt2,
     "tflite": _tflite,
@@ -261,7 +279,7 @@ _TAKES_CHOICES: Final = (".toml", ".tflite")
 _LONGEST_PATH: Final = 4096
 
 
-def _textbook(source: str, sizes: _Sizes) -> Graph:
+def _textbook(source: str, sizes: Sizes) -> Graph:
     from weighbridge.textbook import find, names
 
     name = source.partition(":")[0].strip()
@@ -278,7 +296,7 @@ def _is_textbook(source: str) -> bool:
     return source in names()
 
 
-def _no_inputs(sizes: _Sizes, where: str) -> None:
+def _no_inputs(sizes: Sizes, where: str) -> None:
     if sizes.inputs:
         hint = f"{where}:resolution=256 chooses a size, where it has such a parameter"
         raise BadSpec("the shape of an input follows from this network's own parameters", where=where, hint=hint)

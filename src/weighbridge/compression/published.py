@@ -27,7 +27,6 @@ class PublishedTotal(NamedTuple):
     percent: Fraction | None = None
     ratio: Fraction | None = None
     pruned_ratio: Fraction | None = None
-    kept_weights: int | None = None
     rounding: Rounding = Rounding()
 
 

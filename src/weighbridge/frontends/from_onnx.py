@@ -22,14 +22,23 @@ from weighbridge.frontends.onnx_roles import assign_roles
 from weighbridge.frontends.onnx_scope import Frame, Scope
 from weighbridge.frontends.onnx_types import declared_type
 from weighbridge.graph import Graph
+from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["load_onnx"]
+__all__ = ["Stored", "load_onnx", "load_stored"]
 
 OLDEST_OPSET = 6
 _REPLACED = "the file was made for other sizes: give those, or export it with open dimensions"
 _DAMAGED = "the file contradicts itself: export or download it again"
 _UNFIT = "the file contradicts itself, or these sizes do not fit it: give others, or export it again"
 _SHOWN = 3
+
+
+class Stored(NamedTuple):
+    """A graph, the model that it was made of, and the messages of the file by the ids of the tensors that they store."""
+
+    graph: Graph
+    model: OnnxModel
+    messages: Mapping[str, Any]
 
 
 def load_onnx(
@@ -50,6 +59,18 @@ def load_onnx(
     operator set before 6, ``NeedsShape`` for a dimension that nobody gave, ``BadSpec`` for names and sizes that do not fit
     the model, ``MissingExtra`` where the onnx package is not installed, and ``OSError`` for a file that cannot be read.
     """
+    return load_stored(path, batch=batch, dims=dims, inputs=inputs, sequence=sequence).graph
+
+
+def load_stored(
+    path: Path | str,
+    *,
+    batch: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    sequence: int | None = None,
+) -> Stored:
+    """The graph that ``load_onnx`` gives, with where its stored tensors come from.  Raises what that does."""
     model = read(path)
     try:
         return _graph(model, batch, dims or {}, inputs or {}, sequence)
@@ -67,7 +88,7 @@ def _graph(
     dims: Mapping[str, int],
     inputs: Mapping[str, tuple[int, ...]],
     sequence: int | None,
-) -> Graph:
+) -> Stored:
     version = model.opsets.get("", NEWEST_OPSET)
     if version < OLDEST_OPSET:
         hint = "convert it with onnx.version_converter"
@@ -94,7 +115,7 @@ def _graph(
         operators=builder.operators,
     )
     builder.notes += _notes(capture, _unread(capture, builder, outputs), version)
-    return builder.graph(outputs)
+    return Stored(builder.graph(outputs), model, capture.messages())
 
 
 def _declared_inputs(graph: Any) -> dict[str, Declared]:

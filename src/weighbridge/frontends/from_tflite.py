@@ -24,12 +24,21 @@ from weighbridge.frontends.tflite_model import TfliteModel, TfliteTensor
 from weighbridge.frontends.tflite_read import read_model
 from weighbridge.frontends.tflm_requests import arena_of
 from weighbridge.graph import Graph
+from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["load_tflite"]
+__all__ = ["Stored", "load_stored", "load_tflite"]
 
 _REPLACED: Final = "the file was made for other sizes: give those, or convert the model with open dimensions"
 _DAMAGED: Final = "the file contradicts itself: convert or download it again"
 _SHOWN: Final = 3
+
+
+class Stored(NamedTuple):
+    """A graph, the model that it was made of, and the tensors of the file by the ids of those that hold their values."""
+
+    graph: Graph
+    model: TfliteModel
+    tensors: Mapping[str, TfliteTensor]
 
 
 def load_tflite(
@@ -50,6 +59,18 @@ def load_tflite(
     for a dimension that nobody gave, ``BadSpec`` for names and sizes that do not fit the model, and ``OSError`` for a file that
     cannot be read.
     """
+    return load_stored(path, batch=batch, dims=dims, inputs=inputs, signature=signature).graph
+
+
+def load_stored(
+    path: Path | str,
+    *,
+    batch: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    inputs: Mapping[str, tuple[int, ...]] | None = None,
+    signature: str = "",
+) -> Stored:
+    """The graph that ``load_tflite`` gives, with where its stored tensors come from.  Raises what that does."""
     model = read_model(path)
     try:
         return _graph(model, entry_of(model, signature), batch, dims or {}, inputs or {})
@@ -62,7 +83,7 @@ def load_tflite(
 
 def _graph(
     model: TfliteModel, entry: Entry, batch: int | None, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
-) -> Graph:
+) -> Stored:
     subgraph, inputs = model.subgraphs[entry.subgraph], inputs_of(model, entry)
     sizes = settle({one.label: one.declared for one in inputs}, batch, dims, by_label(inputs, shapes))
     builder = Builder(model.path.stem)
@@ -76,7 +97,7 @@ def _graph(
         outputs = [capture.find(frame, number, "its outputs") for number in subgraph.outputs]
         outputs = [one for one in outputs if one not in capture.handles]
         graph = _finished(capture, frame, builder, outputs, _notes(capture, entry, sizes))
-        return replace(graph, arena=_arena(capture, entry, sizes, builder))
+        return Stored(replace(graph, arena=_arena(capture, entry, sizes, builder)), model, capture.stored)
     except GraphError as error:
         raise BadModel(error.what, where=error.where, hint=_REPLACED if sizes.is_overridden else error.hint) from None
 

@@ -125,6 +125,10 @@ class Capture:
         self.origins[stored] = origin
         return stored
 
+    def messages(self) -> Mapping[str, Any]:
+        """The messages of the file that stored tensors stand in, by the ids of these."""
+        return {stored: held for held, stored in self._storages.values()}
+
     def store_sparse(self, scope: Scope, sparse: Any, name: str = "", origin: str = "") -> None:
         """Bind a SparseTensorProto under its own name or another; it counts with its dense shape."""
         shape = tuple(sparse.dims)

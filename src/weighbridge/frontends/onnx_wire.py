@@ -21,7 +21,16 @@ from typing import Any
 from weighbridge.errors import BadModel
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["KEPT_BYTES", "KEPT_INTEGER_BYTES", "MAX_DEPTH", "MAX_KEPT_BYTES", "Note", "payload_note", "strip"]
+__all__ = [
+    "KEPT_BYTES",
+    "KEPT_INTEGER_BYTES",
+    "MAX_DEPTH",
+    "MAX_KEPT_BYTES",
+    "Note",
+    "payload_note",
+    "stored_payload",
+    "strip",
+]
 
 KEPT_BYTES = 1 << 10
 KEPT_INTEGER_BYTES = 64 << 10
@@ -36,6 +45,9 @@ UNWALKED_BYTES = 8 << 20
 WINDOW_BYTES = 32 << 10
 
 _VARINT, _BYTES = 0, 2
+_FIELD_BITS = 4
+_FIELD = (1 << _FIELD_BITS) - 1
+"""The numbers of fields with payloads are at most 11."""
 _FIXED = {1: 8, 5: 4}
 """Wire types; the fixed ones with their size.  3 and 4 are groups, which no version of ONNX has; 6 and 7 do not exist."""
 _TENSOR_DTYPE, _TENSOR_SEGMENT = 2, 3
@@ -103,11 +115,29 @@ def payload_note(tensor: Any) -> Note | None:
     """What ``strip`` left out of this TensorProto; None where the payload is in it, or outside the file.
 
     The note travels in ``segment``, a field that ONNX reserved for tensors in several pieces and that no runtime accepts:
-    ``begin`` is minus the field number less one, ``end`` the length in bytes.
+    ``begin`` is minus the field number less one, and less 16 times the place of the tensor in the file; ``end`` is the length in
+    bytes.
     """
     if not tensor.HasField("segment") or tensor.segment.begin >= 0:
         return None
-    return Note(-1 - tensor.segment.begin, max(tensor.segment.end, 0))
+    return Note(-1 - tensor.segment.begin & _FIELD, max(tensor.segment.end, 0))
+
+
+def stored_payload(path: Path, tensor: Any) -> Iterator[tuple[int, int, bytes]]:
+    """What ``strip`` left out of this TensorProto, of which there is a ``payload_note``, from the file again.
+
+    Number, wire type and content of each field.  Raises ``BadModel`` where the file has changed, and ``OSError``.
+    """
+    missing = tensor.segment.end
+    with path.open("rb", buffering=0) as file:
+        scan = _Scan(file, os.fstat(file.fileno()).st_size)
+        for number, wire, _, body, stop in scan.fields_between(-1 - tensor.segment.begin >> _FIELD_BITS, scan.size):
+            if number in _PAYLOADS:
+                missing -= stop - body
+                yield number, wire, scan.range(body, stop)
+            if missing <= 0:
+                return
+    raise BadModel("the file has changed while it was read", hint="was it being written?")
 
 
 def strip(path: Path) -> bytes:
@@ -141,7 +171,7 @@ class _Scan:
         if pieces is None:
             pieces = [(0, self.size)]
         self._budget(sum(_length(piece) for piece in pieces) - self.kept)
-        return b"".join(piece if isinstance(piece, bytes) else self._range(*piece) for piece in pieces)
+        return b"".join(piece if isinstance(piece, bytes) else self.range(*piece) for piece in pieces)
 
     def _message(self, kind: _Message, start: int, end: int, depth: int) -> list[_Piece] | None:
         """The pieces of a message once its tensors are stripped; None where it stays as it is."""
@@ -150,7 +180,7 @@ class _Scan:
             raise BadModel(f"messages are nested more than {MAX_DEPTH} deep at byte {start:,}", hint=hint)
         pieces: list[_Piece] = []
         copied = start
-        for number, wire, position, body, stop in self._fields(start, end):
+        for number, wire, position, body, stop in self.fields_between(start, end):
             if wire != _BYTES:
                 continue
             inner = kind.inner.get(number)
@@ -197,7 +227,7 @@ class _Scan:
         pieces: list[_Piece] = []
         copied, stored, dtype = start, 0, 0
         payloads: set[int] = set()
-        for number, wire, position, body, stop in self._fields(start, end):
+        for number, wire, position, body, stop in self.fields_between(start, end):
             if number in _PAYLOADS:
                 payloads.add(number)
                 stored += stop - body
@@ -214,10 +244,10 @@ class _Scan:
             return None
         self._copy(pieces, copied, end)
         note = Note(payloads.pop() if len(payloads) == 1 else 0, stored)
-        pieces.append(_segment(note))
+        pieces.append(_segment(note, start))
         return pieces
 
-    def _fields(self, start: int, end: int) -> Iterator[_Field]:
+    def fields_between(self, start: int, end: int) -> Iterator[_Field]:
         """The fields between two positions of the file, each checked to lie inside them."""
         position = start
         while position < end:
@@ -294,13 +324,13 @@ class _Scan:
     def _move(self, position: int) -> None:
         """Reads on at ``position``; ten zeros behind the end of the file let a varint be read without looking for it."""
         stop = min(position + WINDOW_BYTES, self.size)
-        self.window = self._range(position, stop)
+        self.window = self.range(position, stop)
         self.base, self.last = position, stop - position - 10
         if stop == self.size:
             self.window += bytes(10)
             self.last += 10
 
-    def _range(self, start: int, stop: int) -> bytes:
+    def range(self, start: int, stop: int) -> bytes:
         """The bytes of the file between two positions."""
         self.file.seek(start)
         parts: list[bytes] = []
@@ -346,7 +376,7 @@ def _encode(value: int) -> bytes:
     return bytes(encoded)
 
 
-def _segment(note: Note) -> bytes:
-    """``note`` as the field ``segment`` of a TensorProto."""
-    body = b"\x08" + _encode(-1 - note.field) + b"\x10" + _encode(note.bytes)
+def _segment(note: Note, place: int) -> bytes:
+    """``note`` as the field ``segment`` of a TensorProto that stands at ``place`` in the file."""
+    body = b"\x08" + _encode(-1 - note.field - (place << _FIELD_BITS)) + b"\x10" + _encode(note.bytes)
     return _encode(_TENSOR_SEGMENT << 3 | _BYTES) + _encode(len(body)) + body
