@@ -7,7 +7,7 @@ from weighbridge.operators.convolution import weight_axes
 from weighbridge.operators.rules import axes_of
 from weighbridge.operators.shapes import axis_of, broadcast
 from weighbridge.passes.what_if.channel_site import Axes, NotFollowed, Site
-from weighbridge.passes.what_if.channel_spaces import Axis, Term
+from weighbridge.passes.what_if.channel_spaces import Axis
 
 __all__ = [
     "attention",
@@ -89,12 +89,12 @@ def convolution(site: Site) -> tuple[Axes, ...]:
     x, groups, c_i, c_o = site.of("x")[place], call.integer("groups"), call.x.shape[place], call.w.shape[o]
     _hold_taps(site, weight, o, i)
     made: Axis = weight[o]
-    if groups == c_i > 1 and not site.spaces.is_held(x):
-        made = site.tie(_times(site, x, c_o // c_i), weight[o])
+    if groups == c_i > 1 and (c_i == c_o or not site.spaces.is_held(x)):
+        made = site.tie(site.times(x, c_o // c_i), weight[o])
         site.mend = lambda size: {"groups": size(x, c_i)}
     elif groups > 1:
-        site.tie(_copies(site, x, groups), weight[i])
-        _copies(site, made, groups)
+        site.tie(site.share(x, groups), weight[i])
+        site.share(made, groups)
     else:
         site.tie(x, weight[i])
     site.tie_vector("b", made, c_o)
@@ -117,31 +117,16 @@ def transposed_convolution(site: Site) -> tuple[Axes, ...]:
     made: Axis = weight[o]
     if groups == c_i > 1 and not site.spaces.is_held(x):
         site.hold(made)
-        made = _times(site, x, call.w.shape[o])
+        made = site.times(x, call.w.shape[o])
         site.mend = lambda size: {"groups": size(x, c_i)}
     elif groups > 1:
-        _copies(site, x, groups)
-        made = None if made is None else made * groups
+        site.share(x, groups)
+        made = site.times(made, groups)
     c_o = site.results[0].shape[place]
     site.tie_vector("b", made, c_o)
     _tie_quantisation(site, made, c_o)
     site.made = made
     return _map_result(site, place, made)
-
-
-def _times(site: Site, axis: Axis, each: int) -> Axis:
-    """An axis with ``each`` values for every one of ``axis``."""
-    return None if axis is None else site.spaces.spread(axis, 1, each)
-
-
-def _copies(site: Site, axis: Axis, count: int) -> Axis:
-    """What one of ``count`` equal parts of an axis is made of."""
-    if axis is None:
-        return None
-    found = site.spaces.copies(axis, count)
-    if found is None:
-        raise NotFollowed
-    return found
 
 
 def _hold_all(site: Site, *operands: str) -> None:
@@ -210,14 +195,13 @@ def attention(site: Site) -> tuple[Axes, ...]:
     count = {"q": heads, "k": call.integer("kv_heads") or heads, "v": call.integer("kv_heads") or heads}
     q, k, v = (site.of(name) for name in "qkv")
     in_features = bool(heads) and len(q) == 3
-    one = {name: _copies(site, site.of(name)[-1], count[name] if in_features else 1) for name in "qkv"}
+    one = {name: site.share(site.of(name)[-1], count[name] if in_features else 1) for name in "qkv"}
     site.tie(one["q"], one["k"])
     _hold_all(site, "mask", "score_bias", "sinks")
     for axes in (q, k, v):
         for axis in axes[:-1]:
             site.hold(axis)
-    values: Term | None = one["v"]
-    made = values if values is None or not in_features else values * heads
+    made = site.times(one["v"], heads) if in_features else one["v"]
     return ((*[None] * (len(site.results[0].shape) - 1), made),)
 
 
@@ -239,7 +223,7 @@ def group_norm(site: Site) -> tuple[Axes, ...]:
         raise NotFollowed
     place = 1 if call.text("layout") == "channels_first" else len(x) - 1
     groups, channels = call.integer("groups"), call.x.shape[place]
-    _copies(site, x[place], groups)
+    site.share(x[place], groups)
     for name in ("scale", "bias"):
         for kind in call.all(name):
             if kind.elements == channels:

@@ -176,17 +176,7 @@ def filled(site: Site) -> tuple[Axes, ...]:
 def tile(site: Site) -> tuple[Axes, ...]:
     """An axis that is repeated has its channels as often."""
     repeats, x = site.call.integers("repeats"), site.of("x")
-    found = [_spread(site, axis, copies, 1) if copies else None for axis, copies in zip(x, repeats, strict=True)]
-    return (tuple(found),)
-
-
-def _spread(site: Site, axis: Axis, copies: int, each: int) -> Axis:
-    if axis is None or (copies, each) == (1, 1):
-        return axis
-    found = site.spaces.spread(axis, copies, each)
-    if found is None:
-        raise NotFollowed
-    return found
+    return (tuple(site.times(axis, copies) for axis, copies in zip(x, repeats, strict=True)),)
 
 
 def gather(site: Site) -> tuple[Axes, ...]:
@@ -234,30 +224,28 @@ def _blocks(site: Site, *, becomes_space: bool) -> tuple[Axes, ...]:
             x[one] = None
     axis, each = x[place], call.integer("block_size") ** (len(x) - 2)
     if axis is not None:
-        made = site.spaces.blocks(axis, each) if becomes_space else site.spaces.spread(axis, 1, each)
-        if made is None:
-            raise NotFollowed
-        x[place] = made
+        x[place] = site.share(axis, each) if becomes_space else site.times(axis, each)
     return (tuple(x),)
 
 
 def reshape(site: Site) -> tuple[Axes, ...]:
     """Dimensions are grouped so that those of x and of the result have as many elements; channels stay within their group.
 
-    Merged, each channel has the values of the dimensions behind it, and as many copies as those before it say.  Taken apart,
-    one dimension takes the channels: that which a reader has them on, else one that they lie on as they came, else the last.
+    Merged with others, a dimension leaves each channel the values of these.  Where it is taken apart, one dimension takes the
+    channels: that which a layer behind has them on, else one that they lie on as they came, else the widest.
     """
     x, old, new = site.of("x"), site.call.x.shape, site.results[0].shape
     found: list[Axis] = [None] * len(new)
-    if any(axis is not None for axis in x):
-        if 0 in old:
+    if 0 in old and any(axis is not None for axis in x):
+        raise NotFollowed
+    for before, after in _groups(old, new):
+        free = [place for place in before if not site.spaces.is_held(x[place])]
+        if len(free) > 1:
             raise NotFollowed
-        for before, after in _groups(old, new):
-            merged = _merged(site, [x[place] for place in before], [old[place] for place in before])
-            if merged is None:
-                continue
-            place, axis = _taken_apart(site, merged, after, new)
-            found[place] = axis
+        for place in free:
+            inner = prod(old[place + 1 : before.stop])
+            target, axis = _placed(site, x[place], old[place], inner, [(one, new[one]) for one in after])
+            found[target] = axis
     axes = tuple(found)
     asked = site.call.attributes.get("shape", ())
     if isinstance(asked, tuple) and asked:
@@ -290,38 +278,22 @@ def _groups(old: Shape, new: Shape) -> Iterator[tuple[range, range]]:
         yield range(first, i), range(second, j)
 
 
-def _merged(site: Site, axes: list[Axis], sizes: list[int]) -> Axis:
-    """Dimensions as one, of which at most one has channels that may go."""
-    places = [place for place, axis in enumerate(axes) if not site.spaces.is_held(axis)]
-    if not places:
-        return None
-    if len(places) > 1:
+def _placed(site: Site, axis: Axis, size: int, inner: int, after: list[tuple[int, int]]) -> tuple[int, Axis]:
+    """Which of the dimensions ``after``, given with their sizes, takes an axis that had ``inner`` values behind it; and as what."""
+    parts: dict[int, int] = {}  # what each dimension has of the axis
+    sizes = dict(after)
+    stride = 1
+    for place, length in reversed(after):
+        first, last = max(stride, inner), min(stride * length, inner * size)
+        if first < last:
+            if last % first or first % stride or stride * length % last:
+                raise NotFollowed
+            parts[place] = last // first
+        stride *= length
+    if not parts:
         raise NotFollowed
-    (place,) = places
-    return _spread(site, axes[place], prod(sizes[:place]), prod(sizes[place + 1 :]))
-
-
-def _taken_apart(site: Site, merged: Term, after: range, new: Shape) -> tuple[int, Axis]:
-    """Which of the dimensions ``after`` takes the channels, and as what."""
-    if not after:
-        raise NotFollowed
-    wide = [place for place in after if new[place] > 1] or [after[-1]]
-    lying = [place for place in wide if _lies(site, merged, after, place, new)]
-    place = site.hint if site.hint in wide else (lying or wide[-1:])[0]
-    one = site.spaces.copies(merged, prod(new[after.start : place]))
-    axis = None if one is None else site.spaces.blocks(one, prod(new[place + 1 : after.stop]))
-    if axis is None:
-        raise NotFollowed
-    return place, axis
-
-
-def _lies(site: Site, merged: Term, after: range, place: int, new: Shape) -> bool:
-    """Whether channels lie along a dimension as they are, no matter how many there are."""
-    flat = site.spaces.flat(merged)
-    copies, each = prod(new[after.start : place]), prod(new[place + 1 : after.stop])
-    if any(segment.each % each for segment in flat):
-        return False
-    if all(segment.each % (copies * each) == 0 for segment in flat):
-        return True
-    count = len(flat) // copies
-    return len(flat) == count * copies and flat == flat[:count] * copies
+    flat = site.spaces.flat(axis or ())
+    lying = [place for place in sorted(parts) if all(one.each % (size // parts[place]) == 0 for one in flat)]
+    widest = max(parts, key=lambda place: (parts[place], place))
+    place = site.hint if site.hint in parts else (lying or [widest])[0]
+    return place, site.times(site.share(axis, size // parts[place]), sizes[place] // parts[place])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from weighbridge.graph import Attribute, Node, Shape, TensorType
 from weighbridge.operators.record import Call
-from weighbridge.passes.what_if.channel_spaces import Axis, Spaces, Term
+from weighbridge.passes.what_if.channel_spaces import Axis, Spaces, Term, times
 
 __all__ = ["Axes", "Mend", "NotFollowed", "Site", "Sizes"]
 
@@ -73,6 +73,17 @@ class Site:
     def hold(self, axis: Axis) -> None:
         """Keep an axis as it is, as the node says."""
         self.spaces.hold(axis, f"{self.node.name} ({self.node.operator}) ties channels to a size that stays")
+
+    def share(self, axis: Axis, count: int) -> Axis:
+        """What each of ``count`` equal parts of an axis is made of."""
+        found = None if axis is None else self.spaces.share(axis, count)
+        if axis is not None and found is None:
+            raise NotFollowed
+        return found
+
+    def times(self, axis: Axis, count: int) -> Axis:
+        """An axis with ``count`` values for every one of ``axis``."""
+        return None if axis is None else times(axis, count)
 
     def tie_vector(self, operand: str, axis: Axis, size: int) -> None:
         """Tie operands that have one value for each of ``size`` channels, on whichever axis; a lone value is for all."""

@@ -1,26 +1,23 @@
 """Runs of channels, and which of them have to have one size.
 
 An axis of a tensor is made of *segments*: a space, which is a number of channels that is decided as one, times the values
-that belong to each of its channels.  A feature map of C channels that is flattened has one segment of C channels with height x
-width values each; a concatenation has a segment for each of its parts.  Where two axes have to agree, as in a sum, their
-segments are tied: a space is bound to others, which it is made of from then on, and may have to be cut for that.
+that each of its channels has there.  A feature map of C channels that is flattened has one segment of C channels with height x
+width values each; a concatenation has a segment for each of its parts.  Where two axes have to agree, as in a sum, spaces are
+tied: one is bound to others, which it is made of from then on, and may have to be cut for that.
 
-Only how many channels there are is told, never which: where a shuffle or a split deals out the values of a channel evenly,
-each share has as many.
+A graph holds no values, so only how many channels there are is told, never which.  Where a shuffle, groups or a split deal out
+the values of a channel evenly, each share has as many of them, wherever they lie.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from math import gcd
-from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["Axis", "Part", "Segment", "Spaces", "Term"]
-
-_MOST_SEGMENTS: Final = 1 << 14
-"""An axis of more segments is not followed: maps whose channels come last, flattened, repeat theirs at every position."""
+__all__ = ["Axis", "Part", "Segment", "Spaces", "Term", "times"]
 
 
 class Segment(NamedTuple):
@@ -44,6 +41,11 @@ class Part(NamedTuple):
     within: Term
 
 
+def times(term: Term, count: int) -> Term:
+    """An axis with ``count`` values for every one of ``term``."""
+    return tuple(Segment(space, each * count) for space, each in term)
+
+
 class Spaces:
     """The spaces of a graph: their sizes, what they are bound to, and why some are held, that is, keep their channels."""
 
@@ -57,28 +59,28 @@ class Spaces:
         self._sizes.append(size)
         return (Segment(len(self._sizes) - 1),)
 
+    def channels(self, space: int) -> int:
+        """How many channels a space has."""
+        return self._sizes[space]
+
     def size(self, term: Term, removed: Mapping[int, int] | None = None) -> int:
         """The values of an axis; with the channels that are ``removed``, by space, gone."""
         gone = removed or {}
         return sum((self._sizes[space] - gone.get(space, 0)) * each for space, each in self.flat(term))
 
-    def channels(self, space: int) -> int:
-        """How many channels a space has."""
-        return self._sizes[space]
-
     def flat(self, term: Term) -> Term:
-        """``term`` by spaces that are bound to nothing."""
-        if not any(segment.space in self._bound for segment in term):
-            return term
+        """``term`` by spaces that are bound to nothing; neighbours of one space are one segment."""
         found: list[Segment] = []
         pending = [*reversed(term)]
         while pending:
-            segment = pending.pop()
-            bound = self._bound.get(segment.space)
-            if bound is None:
-                found.append(segment)
+            space, each = pending.pop()
+            bound = self._bound.get(space)
+            if bound is not None:
+                pending.extend(reversed(times(bound, each)))
+            elif found and found[-1].space == space:
+                found[-1] = Segment(space, found[-1].each + each)
             else:
-                pending.extend(Segment(space, each * segment.each) for space, each in reversed(bound))
+                found.append(Segment(space, each))
         return tuple(found)
 
     def hold(self, axis: Axis, reason: str) -> None:
@@ -95,24 +97,22 @@ class Spaces:
         return all(space in self._held for space, _ in self.flat(axis or ()))
 
     def tie(self, one: Term, other: Term) -> bool:
-        """Make two axes of one size agree, segment by segment; False where they cannot be cut at the same places."""
-        left, right = [*reversed(self.flat(one))], [*reversed(self.flat(other))]
+        """Make two axes of one size agree; False where they cannot be cut at the same places.
+
+        What both have cancels out.  A lone space on one side becomes what stands on the other; else segment meets segment.
+        """
+        left, right = self._without_common(self.flat(one), self.flat(other))
+        if self._bind_whole(left, right) or self._bind_whole(right, left):
+            return True
         while left and right:
-            a, b = left.pop(), right.pop()
-            if a.space in self._bound or b.space in self._bound:
-                left.extend(reversed(self.flat((a,))))
-                right.extend(reversed(self.flat((b,))))
-                continue
-            size_a, size_b = self._sizes[a.space] * a.each, self._sizes[b.space] * b.each
-            if size_a == size_b:
-                self._unite(a, b)
-                continue
-            shorter, longer, rest = (left, right, b) if size_a < size_b else (right, left, a)
-            shorter.append(a if size_a < size_b else b)
-            halves = self._divided((rest,), min(size_a, size_b))
-            if halves is None:
+            size = min(self._size(left[0]), self._size(right[0]))
+            first, second = self._divided(left, size), self._divided(right, size)
+            if first is None or second is None:
                 return False
-            longer.extend((*reversed(halves[1]), *reversed(halves[0])))
+            (a, left), (b, right) = first, second
+            if not self._unite(self.flat(a), self.flat(b)):
+                return False
+            left, right = self.flat(left), self.flat(right)
         return not left and not right
 
     def part(self, term: Term, start: int, stop: int) -> Part | None:
@@ -120,111 +120,132 @@ class Spaces:
 
         One of several equal parts has its share of every channel, where each has values for all of the parts.
         """
-        flat, length = self.flat(term), stop - start
-        shares = self._shares(flat, self.size(flat) // length) if length and not start % length else None
-        if shares is not None and self.size(shares) == length:
-            return Part(shares * (start // length), shares)
-        first = self._divided(flat, start)
+        length = stop - start
+        if length and not start % length:
+            shares = self._shares(self.flat(term), self.size(term) // length)
+            if shares is not None and self.size(shares) == length:
+                return Part(times(shares, start // length), shares)
+        first = self._divided(self.flat(term), start)
         second = None if first is None else self._divided(first[1], length)
         return None if first is None or second is None else Part(first[0], second[0])
 
-    def copies(self, term: Term, count: int) -> Term | None:
-        """What one of ``count`` equal parts of an axis is made of, all parts being tied; None where there are no such parts."""
+    def share(self, term: Term, count: int) -> Term | None:
+        """What each of ``count`` equal parts of an axis is made of; None where there are no such parts.
+
+        A lone space is made of as many equal ones; segments that are the parts as they stand are tied; else each space is.
+        """
         flat = self.flat(term)
-        total = self.size(flat)
-        if count < 1 or total % count:
+        if count < 1 or self.size(flat) % count:
             return None
         shares = self._shares(flat, count)
-        if shares is not None:
-            return shares
-        if len(flat) == 1 and flat[0].space not in self._bound and not self._sizes[flat[0].space] % count:
-            one = self.new(self._sizes[flat[0].space] // count)
-            self._bind(flat[0].space, one * count)
-            return (Segment(one[0].space, flat[0].each),)
-        pieces = self._pieces(flat, total // count)
-        if not pieces:
-            return None
-        first, *others = pieces
-        return self.flat(first) if all(self.tie(first, other) for other in others) else None
+        if shares is None and len(flat) > 1:
+            shares = self._tied_parts(flat, count)
+        if shares is None:
+            self._refine(flat, count)
+            shares = self._shares(self.flat(flat), count)
+        return shares
 
-    def blocks(self, term: Term, each: int) -> Term | None:
-        """An axis by runs of ``each`` values, which are kept or removed together; None where that cannot be."""
-        found: list[Segment] = []
-        pending = [*reversed(self.flat(term))]
-        while pending:
-            segment = pending.pop()
-            if segment.space in self._bound:
-                pending.extend(reversed(self.flat((segment,))))
-                continue
-            more = each // gcd(each, segment.each)
-            size = self._sizes[segment.space]
-            if size % more:
-                return None
-            space = segment.space
-            if more > 1:
-                (one,) = self.new(size // more)
-                self._bind(space, (Segment(one.space, more),))
-                space = one.space
-            found.append(Segment(space, segment.each * more // each))
-        return self.flat(tuple(found))
-
-    def spread(self, term: Term, copies: int, each: int) -> Term | None:
-        """An axis of so many copies of ``term``, every value of which is now ``each``; None if it is too long to follow."""
-        flat = self.flat(term)
-        if len(flat) * copies > _MOST_SEGMENTS:
-            return None
-        return tuple(Segment(space, one * each) for space, one in flat) * copies
-
-    def _pieces(self, flat: Term, size: int) -> list[Term] | None:
-        pieces: list[Term] = []
-        while flat:
-            halves = self._divided(flat, size)
-            if halves is None:
-                return None
-            pieces.append(halves[0])
-            flat = halves[1]
-        return pieces
+    def _size(self, segment: Segment) -> int:
+        return self._sizes[segment.space] * segment.each
 
     def _shares(self, flat: Term, count: int) -> Term | None:
-        if count < 1 or any(segment.each % count for segment in flat):
+        """A part of every space, as many times as it stands in an axis; None where these do not divide."""
+        found = _by_space(flat)
+        if count < 1 or any(each % count for each in found.values()):
             return None
-        return tuple(Segment(space, each // count) for space, each in flat)
+        return tuple(Segment(space, each // count) for space, each in found.items())
+
+    def _tied_parts(self, flat: Term, count: int) -> Term | None:
+        """The first of ``count`` runs of segments of one size, to which the others are tied."""
+        size = self.size(flat) // count
+        parts: list[list[Segment]] = [[]]
+        for segment in flat:
+            if sum(map(self._size, parts[-1])) == size:
+                parts.append([])
+            parts[-1].append(segment)
+        if len(parts) != count or any(sum(map(self._size, part)) != size for part in parts):
+            return None
+        first = tuple(parts[0])
+        return self.flat(first) if all(self.tie(first, tuple(part)) for part in parts[1:]) else None
+
+    def _refine(self, flat: Term, count: int) -> None:
+        """Make each space of an axis of so many equal ones that ``count`` divides its values, where its size allows it."""
+        for space, each in flat:
+            more = count // gcd(count, each)
+            if more > 1 and space not in self._bound and not self._sizes[space] % more:
+                self._bind(space, times(self.new(self._sizes[space] // more), more))
+
+    def _without_common(self, left: Term, right: Term) -> tuple[Term, Term]:
+        """Two axes less what both have of a space."""
+        common = _by_space(left) & _by_space(right)
+        return _less(left, common), _less(right, common)
+
+    def _bind_whole(self, left: Term, right: Term) -> bool:
+        """Bind the one space on the left to what is on the right, as far as its values there divide."""
+        if not left and not right:
+            return True
+        if len(left) != 1 or any(segment.each % left[0].each for segment in right):
+            return False
+        self._bind(left[0].space, tuple(Segment(space, each // left[0].each) for space, each in right))
+        return True
 
     def _divided(self, term: Term, at: int) -> tuple[Term, Term] | None:
-        """The first ``at`` values of an axis and the rest."""
+        """The first ``at`` values of an axis and the rest: between segments, values of all channels, or channels."""
         before: list[Segment] = []
-        pending = [*reversed(self.flat(term))]
-        while pending and at:
-            segment = pending.pop()
-            size = self._sizes[segment.space] * segment.each
-            if size > at:
-                if at % segment.each:
-                    return None
-                first, second = self.new(at // segment.each), self.new((size - at) // segment.each)
-                self._bind(segment.space, first + second)
-                pending = [*reversed(self.flat((*before, segment, *reversed(pending))))]
-                at, before = at + sum(self._sizes[space] * each for space, each in before), []
+        for place, segment in enumerate(term):
+            size, channels = self._size(segment), self._sizes[segment.space]
+            if size <= at:
+                before.append(segment)
+                at -= size
                 continue
-            before.append(segment)
-            at -= size
-        return tuple(before), tuple(reversed(pending))
+            if not at:
+                return tuple(before), term[place:]
+            if not at % channels:
+                first = Segment(segment.space, at // channels)
+                second = Segment(segment.space, segment.each - first.each)
+                return (*before, first), (second, *term[place + 1 :])
+            if at % segment.each:
+                return None
+            head, tail = self.new(at // segment.each), self.new((size - at) // segment.each)
+            self._bind(segment.space, head + tail)
+            return (*before, *times(head, segment.each)), (*times(tail, segment.each), *term[place + 1 :])
+        return tuple(before), ()
 
-    def _unite(self, a: Segment, b: Segment) -> None:
-        """Tie two segments of as many values."""
-        if a.space == b.space:
-            return
-        if not a.each % b.each:
-            self._bind(b.space, (Segment(a.space, a.each // b.each),))
-        elif not b.each % a.each:
-            self._bind(a.space, (Segment(b.space, b.each // a.each),))
-        else:
-            common = a.each * b.each // gcd(a.each, b.each)
-            one = self.new(self._sizes[a.space] * a.each // common)[0].space
-            self._bind(a.space, (Segment(one, common // a.each),))
-            self._bind(b.space, (Segment(one, common // b.each),))
+    def _unite(self, one: Term, other: Term) -> bool:
+        """Tie two pieces of one size, each a segment unless a cut changed it meanwhile."""
+        left, right = self._without_common(one, other)
+        if self._bind_whole(left, right) or self._bind_whole(right, left):
+            return True
+        if len(left) != 1 or len(right) != 1:
+            return False
+        (a,), (b,) = left, right
+        common = a.each * b.each // gcd(a.each, b.each)
+        made = self.new(self._size(a) // common)
+        self._bind(a.space, times(made, common // a.each))
+        self._bind(b.space, times(made, common // b.each))
+        return True
 
     def _bind(self, space: int, term: Term) -> None:
         reason = self._held.get(space)
         self._bound[space] = term
         if reason is not None:
             self.hold(term, reason)
+
+
+def _by_space(term: Term) -> Counter[int]:
+    found: Counter[int] = Counter()
+    for space, each in term:
+        found[space] += each
+    return found
+
+
+def _less(term: Term, taken: Mapping[int, int]) -> Term:
+    """An axis less so many values a channel of each space, taken from the front."""
+    left = dict(taken)
+    found: list[Segment] = []
+    for space, each in term:
+        gone = min(each, left.get(space, 0))
+        left[space] = left.get(space, 0) - gone
+        if each > gone:
+            found.append(Segment(space, each - gone))
+    return tuple(found)

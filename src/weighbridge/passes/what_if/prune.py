@@ -140,8 +140,13 @@ def _left(links: Links, wishes: Mapping[str, _Wish], removed: Mapping[int, int])
         spaces = [space for space, _ in links.spaces.flat(links.made.get(name, ()))]
         reasons = [reason for reason in map(links.spaces.reason, spaces) if reason]
         if not spaces:
-            yield Left(name, links.lost.get(name, "it has a single channel"))
+            yield Left(name, links.lost.get(name) or _unknown(links, name))
         elif reasons:
             yield Left(name, reasons[0] if len(reasons) == len(spaces) else f"in part: {reasons[0]}")
         elif not any(space in removed for space in spaces):
             yield Left(name, "too few channels for the ratio to remove one")
+
+
+def _unknown(links: Links, layer: str) -> str:
+    is_here = any(node.name == layer for node in links.graph.nodes)
+    return "it has a single channel" if is_here else "it lies in a loop or a branch"
