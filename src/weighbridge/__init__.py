@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weighbridge.api import load, weigh
+    from weighbridge.compressing import compress
+    from weighbridge.compression.record import Compression
     from weighbridge.errors import (
         BadModel,
         BadSpec,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadModel",
     "BadSpec",
+    "Compression",
     "Graph",
     "GraphError",
     "MissingExtra",
@@ -37,6 +40,7 @@ __all__ = [
     "UnsupportedFormat",
     "WeighbridgeError",
     "__version__",
+    "compress",
     "load",
     "weigh",
 ]
@@ -45,8 +49,10 @@ __version__ = "0.1.0.dev0"
 
 # A module for every public name: each is imported when it is first used, so that `import weighbridge` costs next to nothing.
 _HOMES = {
+    "compress": "compressing",
     "load": "api",
     "weigh": "api",
+    "Compression": "compression.record",
     "Graph": "graph",
     "Report": "report",
     "TensorSpec": "frontends.torch_inputs",

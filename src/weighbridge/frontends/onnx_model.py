@@ -6,6 +6,7 @@ small integer tensor can be fetched from there when a shape is computed from it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -55,6 +56,15 @@ class OnnxModel:
         size = dtype.bytes_of(prod(shape))
         if dtype.kind not in ("int", "uint", "bool") or size is None or size > onnx_wire.KEPT_INTEGER_BYTES:
             return None
+        data = self.external_bytes(tensor, size, "a shape is computed from this tensor")
+        values = unpack(data, dtype, prod(shape))
+        return None if values is None else (shape, values)
+
+    def external_bytes(self, tensor: Any, size: int, need: str) -> bytes:
+        """The ``size`` bytes of a TensorProto that is stored in another file; ``need`` says what for.
+
+        Raises ``BadModel`` where the file is missing, short or outside the model's folder.
+        """
         place = {entry.key: entry.value for entry in tensor.external_data}
         target = _inside(self.path, tensor)
         offset = _number(place.get("offset", "0"), tensor)
@@ -67,16 +77,15 @@ class OnnxModel:
                 raise ValueError("it is no regular file")
             with target.open("rb", buffering=0) as file:
                 file.seek(offset)
-                data = file.read(size)
+                data = _read(file, min(size, max(os.fstat(file.fileno()).st_size - offset, 0)))
         except (OSError, ValueError, OverflowError) as error:
-            what = f"a shape is computed from this tensor, but its data file {place['location']!r} cannot be read"
+            what = f"{need}, but its data file {place['location']!r} cannot be read"
             hint = "put the data file where the model says, relative to its own folder"
             raise BadModel(f"{what} ({_reason(error)})", where=tensor.name, hint=hint) from None
         if len(data) != size:
             what = f"its data file {target.name!r} ends before byte {offset + size:,}"
             raise BadModel(what, where=tensor.name, hint="the data file is damaged or is another model's")
-        values = unpack(data, dtype, prod(shape))
-        return None if values is None else (shape, values)
+        return data
 
 
 def read(path: Path | str) -> OnnxModel:
@@ -223,6 +232,15 @@ def _number(text: str | bytes, tensor: Any) -> int:
             f"the external data has an offset or length of {text!r}", where=_text(tensor.name), hint=_DAMAGED
         )
     return int(digits)
+
+
+def _read(file: Any, size: int) -> bytes:
+    """So many bytes of an open file; fewer where it ends.  One call of the system gives 2 GiB at most."""
+    parts: list[bytes] = []
+    while size > 0 and (part := file.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _reason(error: Exception) -> str:
