@@ -66,6 +66,7 @@ def compress(  # noqa: PLR0913 - the options are those of the command
     sequence: int | None = None,
     dims: Mapping[str, int] | None = None,
     inputs: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
     progress: Tell | None = None,
 ) -> Compression:
     """What ``source`` weighs pruned, shared and Huffman coded, layer by layer.
@@ -80,7 +81,7 @@ def compress(  # noqa: PLR0913 - the options are those of the command
     averages of bits in a Huffman code, ``fillers`` the fillers for every kept weight: for ratios alone, as they are found where weights
     are read.  ``plan`` is a plan by name (``"deep-compression"``) or file that says all this; the arguments override it.
 
-    ``batch``, ``sequence``, ``dims`` and ``inputs`` are as in ``load``.  ``progress`` is called with the name of each stage.
+    ``batch``, ``sequence``, ``dims``, ``inputs`` and ``kwargs`` are as in ``load``.  ``progress`` is called with the name of each stage.
 
     Raises what ``load`` does, ``BadSpec`` for a target that names no weights, for a value that cannot be and for a layer of which
     nothing would be kept, ``BadModel`` for a file that is damaged or holds more than weights, and ``MissingExtra`` where the
@@ -93,7 +94,7 @@ def compress(  # noqa: PLR0913 - the options are those of the command
     arguments = (keep, codebook, index_bits, huffman_values, huffman_indices, fillers)
     options = [rule for field, given in zip(_FIELDS.items(), arguments, strict=True) for rule in _stated(*field, given)]
     rules = [*(found_plan.rules if found_plan else ()), *options]
-    found = _read(source, Given(batch, sequence, dims, inputs), tell, ratios_only)
+    found = _read(source, Given(batch, sequence, dims, inputs, kwargs), tell, ratios_only)
     by_weight = rules_of(found.held.targets, rules)
     layers = [_sized(weight, by_weight[weight.parameter], found.values, tell) for weight in found.held.weights]
     return compression(
@@ -167,7 +168,7 @@ def _read(source: Any, given: Given, tell: Tell, ratios_only: bool) -> _Read:
 
 def _no_sizes(given: Given, what: str) -> None:
     if not given.is_empty:
-        raise BadSpec(what, hint="leave out batch, sequence, dims and inputs")
+        raise BadSpec(what, hint="leave out batch, sequence, dims, inputs and kwargs")
 
 
 def _is_state(source: Mapping[str, Any]) -> bool:
@@ -300,6 +301,9 @@ def _notes(found: _Read, plan: Plan | None, rules: list[TargetRule], layers: lis
         yield f"{_some(names)}: {reason}"
     if any(layer.basis == "not read" for layer in layers):
         yield "layers that were not read count as they are held; with ratios alone (--ratios-only) they can be sized nevertheless"
+    longer = [layer.name for layer in layers if layer.bits > layer.before_huffman_bits]
+    if longer:
+        yield f"the tables of codes take more than the codes save in {_some(longer)}"
     plain = [layer.name for layer in layers if layer.basis == "weights" and layer.values.huffman_bits is None]
     if plain:
         yield f"the values of {_some(plain)} stay as they are and have no code: a codebook makes them few enough for one"

@@ -11,6 +11,7 @@ import click
 from weighbridge import __version__
 from weighbridge.cli.calculator_commands import COMMANDS as CALCULATORS
 from weighbridge.cli.completion import devices, sources
+from weighbridge.cli.compress_command import COMMANDS as COMPRESS
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 from weighbridge.cli.options import at_options
 from weighbridge.cli.output_options import output_options
@@ -272,5 +273,5 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
     return lambda: carry_out(request)
 
 
-for _command in (*CALCULATORS, *SAVED):
+for _command in (*CALCULATORS, *COMPRESS, *SAVED):
     app.add_command(_command)

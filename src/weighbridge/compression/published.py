@@ -51,13 +51,19 @@ class Comparison(NamedTuple):
 
 
 class ComparedTotal(NamedTuple):
-    """The published sizes of single layers added up, in bytes, before and after Huffman coding, beside ``published``."""
+    """The published sizes of single layers added up, in bytes, before and after Huffman coding, beside ``published``.
+
+    ``implied_fillers`` are those of the layers that neither rounding nor anything but fillers explains, and
+    ``bytes_with_implied_fillers`` is our size with them.
+    """
 
     published: PublishedTotal
     before_huffman_bytes: int
     bytes: int
     percent: Fraction
     ratio: Fraction
+    implied_fillers: Fraction
+    bytes_with_implied_fillers: int
 
 
 def compared(layer: LayerSize, rounding: Rounding) -> tuple[Comparison, ...]:
@@ -118,14 +124,30 @@ def _implied(layer: LayerSize, stage: str, stated: Fraction) -> Fraction | None:
     return implied if implied >= 0 else None
 
 
-def compared_total(layers: Sequence[LayerSize], published: PublishedTotal) -> ComparedTotal | None:
-    """The sum of the published layers; None where a layer has no published size."""
-    if not layers or any(layer.published is None for layer in layers):
+def compared_total(layers: Sequence[LayerSize], published: PublishedTotal, other_bits: Amount) -> ComparedTotal | None:
+    """The sum of the published layers; None where a layer has no published size.  ``other_bits`` are those of no layer."""
+    stated = [(layer, layer.published) for layer in layers if layer.published is not None]
+    if not layers or len(stated) < len(layers):
         return None
     dense = sum(layer.dense_bits for layer in layers)
-    stated = [(layer.published, layer.dense_bits) for layer in layers if layer.published is not None]
-    before = sum((one.before_huffman_percent * bits / 100 for one, bits in stated), Fraction(0))
-    after = sum((one.percent * bits / 100 for one, bits in stated), Fraction(0))
+    before = sum((one.before_huffman_percent * layer.dense_bits / 100 for layer, one in stated), Fraction(0))
+    after = sum((one.percent * layer.dense_bits / 100 for layer, one in stated), Fraction(0))
     if not after:
         return None
-    return ComparedTotal(published, round(before / 8), round(after / 8), percent(after, dense), Fraction(dense) / after)
+    fillers, bits = Fraction(0), Fraction(other_bits)
+    for layer, one in stated:
+        found = compared(layer, published.rounding)[1]
+        if found.explained_by == "fillers" and found.implied_fillers is not None:
+            fillers += found.implied_fillers * layer.kept
+            bits += one.percent * layer.dense_bits / 100
+        else:
+            bits += layer.bits
+    return ComparedTotal(
+        published,
+        round(before / 8),
+        round(after / 8),
+        percent(after, dense),
+        Fraction(dense) / after,
+        fillers,
+        round(bits / 8),
+    )

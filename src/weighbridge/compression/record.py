@@ -130,7 +130,7 @@ def compression(
         others=others,
         total=_total(layers, others),
         comparisons=tuple(one for layer in layers for one in compared(layer, rounding)),
-        compared_total=None if published is None else compared_total(layers, published),
+        compared_total=None if published is None else compared_total(layers, published, others.bits),
         convention=CONVENTION,
         notes=tuple(dict.fromkeys(notes)),
     )
