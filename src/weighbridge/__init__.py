@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weighbridge.api import load, weigh
+    from weighbridge.comparison import what_if
     from weighbridge.compressing import compress
     from weighbridge.compression.record import Compression
     from weighbridge.errors import (
@@ -43,6 +44,7 @@ __all__ = [
     "compress",
     "load",
     "weigh",
+    "what_if",
 ]
 
 __version__ = "0.1.0.dev0"
@@ -52,6 +54,7 @@ _HOMES = {
     "compress": "compressing",
     "load": "api",
     "weigh": "api",
+    "what_if": "comparison",
     "Compression": "compression.record",
     "Graph": "graph",
     "Report": "report",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
 
-__all__ = ["load", "weigh"]
+__all__ = ["load", "report_of", "weigh"]
 
 Module = Any
 """A ``torch.nn.Module``, whose type is not known here."""
@@ -125,14 +125,22 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     size = None if batch is None else int(batch)
     tell("counting and planning the memory")
     choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved, kernels)
-    return _report(loaded, choices, partial(_demand_at, source, given, choices, tell))
+    return report_of(loaded, choices, partial(_demand_at, source, given, choices, tell))
 
 
 def _quietly(stage: str) -> None:
     """Tell nobody."""
 
 
-def _report(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Demand]) -> Report:
+def _one_batch(batch: int) -> Demand:
+    raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
+
+
+def report_of(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Demand] = _one_batch) -> Report:
+    """The report of a graph that is there; ``demand_at`` gives what its source needs at another batch size.
+
+    Raises ``BadSpec`` for a target of the widths that is not in the graph, and what ``demand_at`` raises.
+    """
     from weighbridge import __version__
     from weighbridge.report import Network, NetworkInput, Report
 

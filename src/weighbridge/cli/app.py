@@ -16,6 +16,7 @@ from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 from weighbridge.cli.options import at_options
 from weighbridge.cli.output_options import output_options
 from weighbridge.cli.saved_commands import COMMANDS as SAVED
+from weighbridge.cli.what_if_commands import COMMANDS as WHAT_IF
 from weighbridge.errors import BadSpec
 
 __all__ = ["app", "execute"]
@@ -273,5 +274,5 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
     return lambda: carry_out(request)
 
 
-for _command in (*CALCULATORS, *COMPRESS, *SAVED):
+for _command in (*CALCULATORS, *COMPRESS, *SAVED, *WHAT_IF):
     app.add_command(_command)

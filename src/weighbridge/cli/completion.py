@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
 
-__all__ = ["devices", "layers", "saved", "sources"]
+__all__ = ["changes", "devices", "layers", "saved", "sources"]
 
 
 def sources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -15,6 +16,21 @@ def sources(context: click.Context, parameter: click.Parameter, incomplete: str)
     from weighbridge.textbook import names
 
     return _offers(names(), incomplete)
+
+
+def changes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Changes up to their value or target, and the parameters of the source that is written already."""
+    from click.shell_completion import CompletionItem
+
+    from weighbridge.comparison import parameters_of
+    from weighbridge.errors import WeighbridgeError
+    from weighbridge.passes.what_if.language import CHANGES
+
+    offers = {f"{name}=" if kind.read else name: kind.summary for name, kind in CHANGES.items()}
+    with suppress(WeighbridgeError):  # a source that is not there is told when the command runs
+        parameters = parameters_of(context.params.get("source") or "")
+        offers |= {f"{name}=": "a parameter of the network" for name in parameters}
+    return [CompletionItem(offer, help=text) for offer, text in offers.items() if offer.startswith(incomplete)]
 
 
 def devices(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from weighbridge.api import weigh
-from weighbridge.cli.inputs import is_size, parse
+from weighbridge.cli.inputs import is_size
 from weighbridge.cli.output import check_shown, inexact, warn_of_inexact, write_all
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
+from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import Output, inputs_of, targets_of
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
@@ -20,9 +20,8 @@ from weighbridge.report import Report
 from weighbridge.report.peaks import policy_named
 from weighbridge.report.record import by_device
 from weighbridge.report.view import title
-from weighbridge.sources import USER_FILE, file_of, is_named_model
 
-__all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out"]
+__all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out", "judged"]
 
 DOES_NOT_FIT: Final = 1
 NOT_EXACT: Final = 3
@@ -73,13 +72,12 @@ def carry_out(request: Request) -> int:
 
 def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
     """The report; a Python file that makes the model is imported for as long as that takes."""
-    stated = parse(request.inputs)
     options: dict[str, Any] = {
         "on": request.on,
         "reserve": request.reserve,
         "batch": request.batch,
         "sequence": request.sequence,
-        "dims": dict(_dims(request.dims)),
+        "dims": dict(dims_of(request.dims)),
         "weight_bits": request.weight_bits or None,
         "activation_bits": request.activation_bits,
         "precision": request.precision,
@@ -90,30 +88,11 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
         "fps": request.fps,
         "energy": request.energy,
         "battery": request.battery,
-        "progress": tell,
     }
-    by_user = USER_FILE.fullmatch(request.source)
-    if by_user is None and not is_named_model(request.source):
-        return weigh(request.source, inputs=stated.shapes(file_of(request.source) is not None), **options)
-    options |= {"inputs": stated.positional, "kwargs": stated.named}
-    if by_user is None:
-        return weigh(request.source, **options)
-    from weighbridge.cli.user_file import made_by
-    from weighbridge.frontends.torch_sources import choices_of
-
-    tell(f"importing {by_user['path']}")
-    choices = choices_of(by_user["choices"] or "", request.source)
-    with made_by(Path(by_user["path"]), (by_user["name"] or "").strip(), choices) as module:
-        report = weigh(module, **options)
+    report = called(weigh, request.source, request.inputs, tell, **options)
+    if report.network.source:
+        return report
     return replace(report, network=report.network._replace(source=request.source))
-
-
-def _dims(options: Iterable[str]) -> Iterator[tuple[str, int]]:
-    for option in options:
-        name, _, size = option.rpartition("=")
-        if not name or not is_size(size):
-            raise BadSpec(f"{option!r} is no dimension", where="--dim", hint="write NAME=N, as in --dim seq=128")
-        yield name, int(size)
 
 
 def _batches(option: str | None) -> tuple[int, ...]:
@@ -129,20 +108,26 @@ def _batches(option: str | None) -> tuple[int, ...]:
 
 def _judged(report: Report, request: Request) -> int:
     """The exit code, with its reason on standard error where it is not 0."""
-    verdicts = tuple((device, on.fit.verdict) for device, on in by_device(report).items())
-    short = [device for device, verdict in verdicts if verdict == "does not fit"]
-    unsure = [device for device, verdict in verdicts if verdict not in ("fits", "does not fit")]
-    if request.require_fit and short:
-        return _explain(f"does not fit {', '.join(short)}", DOES_NOT_FIT)
-    if request.strict and not report.is_exact:
-        return _explain(f"not exact: {inexact(report)}", NOT_EXACT)
-    if request.require_fit and unsure:
-        return _explain(f"whether it fits {', '.join(unsure)} cannot be told", DOES_NOT_FIT)
-    if request.precision is None or not report.facts.macs:
-        return 0
+    code = judged(report, request.require_fit, request.strict)
+    if code or request.precision is None or not report.facts.macs:
+        return code
     from weighbridge.estimates import precision_named
 
     return warn_without_rate(request.on, precision_named(request.precision))
+
+
+def judged(report: Report, require_fit: bool, strict: bool) -> int:
+    """The exit code of a check that ``report`` does not pass, with the reason on standard error; 0 if it passes all."""
+    verdicts = tuple((device, on.fit.verdict) for device, on in by_device(report).items())
+    short = [device for device, verdict in verdicts if verdict == "does not fit"]
+    unsure = [device for device, verdict in verdicts if verdict not in ("fits", "does not fit")]
+    if require_fit and short:
+        return _explain(f"does not fit {', '.join(short)}", DOES_NOT_FIT)
+    if strict and not report.is_exact:
+        return _explain(f"not exact: {inexact(report)}", NOT_EXACT)
+    if require_fit and unsure:
+        return _explain(f"whether it fits {', '.join(unsure)} cannot be told", DOES_NOT_FIT)
+    return 0
 
 
 def _explain(reason: str, code: int) -> int:

@@ -18,7 +18,7 @@ from .toml_expression import Value
 from .toml_read import Specification, read
 from .toml_values import choose
 
-__all__ = ["graph_of", "load_toml", "merged", "parse_choices", "read_toml"]
+__all__ = ["graph_of", "load_toml", "merged", "parse_choices", "read_file", "read_toml"]
 
 
 def load_toml(path: Path, parameters: Mapping[str, Value] | None = None) -> Graph:
@@ -27,12 +27,17 @@ def load_toml(path: Path, parameters: Mapping[str, Value] | None = None) -> Grap
     Raises ``BadSpec``: a file that cannot be read or is no TOML; all faults of its tables at once, each with its
     ``$.path``; a parameter that does not exist or is out of range; the first layer whose shapes do not fit.
     """
+    return graph_of(read_file(path), parameters or {}, str(path))
+
+
+def read_file(path: Path) -> Specification:
+    """The specification in the network file at ``path``.  Raises ``BadSpec``."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise BadSpec(f"the network file cannot be read: {error.strerror or error}", where=str(path)) from None
-    return graph_of(read_toml(content, str(path)), parameters or {}, str(path))
+    return read_toml(content, str(path))
 
 
 def graph_of(specification: Specification, parameters: Mapping[str, Value], where: str) -> Graph:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from weighbridge.report.grid import Grid
 from weighbridge.report.page import ArenaMap, Headline, Page, Row, Verdict
 
-__all__ = ["render"]
+__all__ = ["escaped", "grid_blocks", "render"]
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$!]")
 _BAR = 10
@@ -21,27 +21,27 @@ def render(page: Page) -> str:
 
 
 def _blocks(page: Page) -> Iterator[str]:
-    yield f"# {_text(page.title)}\n"
-    yield f"{_text(page.subtitle)}\n"
-    yield from (f"**{_text(brief.sentence)}**\n" for brief in page.briefs)
+    yield f"# {escaped(page.title)}\n"
+    yield f"{escaped(page.subtitle)}\n"
+    yield from (f"**{escaped(brief.sentence)}**\n" for brief in page.briefs)
     yield from _figures(page.headlines)
     yield "\n## Peak memory\n"
     yield from _table(("policy", "bytes", "binary", "values", "set at"), "lrrrl", page.peaks.rows)
-    yield from (f"\n{_text(sentence)}" for sentence in page.peaks.left_out)
+    yield from (f"\n{escaped(sentence)}" for sentence in page.peaks.left_out)
     yield "\nAlive while a node runs, and assumed:\n"
-    yield from (f"- {_text(topic)}: {_text(sentence)}" for topic, sentence in page.peaks.assumptions)
+    yield from (f"- {escaped(topic)}: {escaped(sentence)}" for topic, sentence in page.peaks.assumptions)
     yield "\n## Layers\n"
     yield from _table(_columns(page), "lllrrrrr", [_cells(row) for row in (*page.rows, page.total)])
     if page.rows_note:
-        yield f"\n{_text(page.rows_note)}"
+        yield f"\n{escaped(page.rows_note)}"
     if page.arena is not None:
         yield from _arena(page.arena)
     if page.devices is not None:
         yield "\n## Devices\n"
-        yield from _grid(page.devices)
+        yield from grid_blocks(page.devices)
     if page.energy is not None:
         yield "\n## Energy\n"
-        yield from _grid(page.energy)
+        yield from grid_blocks(page.energy)
     for verdict in page.verdicts:
         yield from _verdict(verdict)
     if page.uncounted:
@@ -50,8 +50,8 @@ def _blocks(page: Page) -> Iterator[str]:
         yield from _table(("operator", "nodes", "reason", "where"), "lrll", faults)
     if page.notes:
         yield "\n## Notes\n"
-        yield from (f"- {_text(note)}" for note in page.notes)
-    yield f"\n{_text(page.tool)}"
+        yield from (f"- {escaped(note)}" for note in page.notes)
+    yield f"\n{escaped(page.tool)}"
 
 
 def _figures(figures: Sequence[Headline]) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _arena(drawn: ArenaMap) -> Iterator[str]:
     yield from _figures(drawn.figures)
     if drawn.alive is not None:
         yield ""
-        yield from _grid(drawn.alive)
+        yield from grid_blocks(drawn.alive)
 
 
 def _columns(page: Page) -> tuple[str, ...]:
@@ -86,33 +86,34 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _verdict(verdict: Verdict) -> Iterator[str]:
-    yield f"\n## On {_text(verdict.device)}\n"
-    yield f"**{_text(verdict.sentence)}**\n"
-    yield from (f"- {_text(region.name)}: {_text(region.sentence)}" for region in verdict.regions)
-    yield from (f"- {_text(time)}" for time in verdict.times)
-    yield f"- conditions: {_text(verdict.conditions)}"
-    yield from (f"- note: {_text(note)}" for note in verdict.notes)
+    yield f"\n## On {escaped(verdict.device)}\n"
+    yield f"**{escaped(verdict.sentence)}**\n"
+    yield from (f"- {escaped(region.name)}: {escaped(region.sentence)}" for region in verdict.regions)
+    yield from (f"- {escaped(time)}" for time in verdict.times)
+    yield f"- conditions: {escaped(verdict.conditions)}"
+    yield from (f"- note: {escaped(note)}" for note in verdict.notes)
     for grid in verdict.grids:
         yield ""
-        yield from _grid(grid)
+        yield from grid_blocks(grid)
 
 
-def _grid(grid: Grid) -> Iterator[str]:
-    yield f"{_text(grid.title)}\n"
+def grid_blocks(grid: Grid) -> Iterator[str]:
+    """A titled table, and its notes as a list."""
+    yield f"{escaped(grid.title)}\n"
     alignment = "".join("r" if column.is_number else "l" for column in grid.columns)
     yield from _table([column.title for column in grid.columns], alignment, [row.cells for row in grid.rows])
     if grid.notes:
         yield ""
-    yield from (f"- {_text(note)}" for note in grid.notes)
+    yield from (f"- {escaped(note)}" for note in grid.notes)
 
 
 def _table(columns: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(map(_text, columns))} |"
+    yield f"| {' | '.join(map(escaped, columns))} |"
     yield f"|{'|'.join('---:' if side == 'r' else '---' for side in alignment)}|"
-    yield from (f"| {' | '.join(_text(cell) for cell in row)} |" for row in rows)
+    yield from (f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows)
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Shown as it is: neither markup, nor HTML, nor a cell border, nor a link."""
-    escaped = _SPECIAL.sub(lambda match: f"\\{match[0]}", text.replace("&", "&amp;").replace("<", "&lt;"))
-    return escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+    marked = _SPECIAL.sub(lambda match: f"\\{match[0]}", text.replace("&", "&amp;").replace("<", "&lt;"))
+    return marked.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")

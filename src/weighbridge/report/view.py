@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weighbridge.estimates import Bill
     from weighbridge.report.grid import Grid
 
-__all__ = ["node_table", "page", "title"]
+__all__ = ["node_table", "page", "subtitle", "title"]
 
 _ROWS = 40
 _STRETCHES = 48
@@ -44,7 +44,7 @@ def page(
     of_devices = _OfDevices() if not report.on else _of_devices(report, all_rows)
     return Page(
         title=title(report),
-        subtitle=_subtitle(report),
+        subtitle=subtitle(report),
         headlines=headlines(report),
         peaks=peaks(report.memory),
         policy=printable(policy),
@@ -118,7 +118,8 @@ def title(report: Report) -> str:
     return f"{printable(file)} ({printable(network.name)})"
 
 
-def _subtitle(report: Report) -> str:
+def subtitle(report: Report) -> str:
+    """Format, inputs, and which graph was weighed."""
     network = report.network
     inputs = ", ".join(f"{item.name} {_shape(item.shape)} {item.dtype}" for item in network.inputs[:4])
     if len(network.inputs) > 4:

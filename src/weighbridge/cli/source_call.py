@@ -1,0 +1,49 @@
+"""Calls a function of the Python interface on a source as the command line has it: a file, a name, or a Python file's model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from weighbridge.cli.inputs import is_size, parse
+from weighbridge.errors import BadSpec
+from weighbridge.sources import USER_FILE, file_of, is_named_model
+
+__all__ = ["called", "dims_of"]
+
+Result = TypeVar("Result")
+
+
+def called(
+    call: Callable[..., Result], source: str, inputs: Sequence[str], tell: Callable[[str], None], **options: Any
+) -> Result:
+    """``call(source, inputs=…, progress=tell, **options)``.
+
+    A Python file that makes the model is imported for as long as that takes, and ``call`` gets what it made.  Raises ``BadSpec``
+    for inputs that cannot be read, and whatever ``call`` does.
+    """
+    stated = parse(inputs)
+    options["progress"] = tell
+    by_user = USER_FILE.fullmatch(source)
+    if by_user is None and not is_named_model(source):
+        return call(source, inputs=stated.shapes(file_of(source) is not None), **options)
+    options |= {"inputs": stated.positional, "kwargs": stated.named}
+    if by_user is None:
+        return call(source, **options)
+    from weighbridge.cli.user_file import made_by
+    from weighbridge.frontends.torch_sources import choices_of
+
+    tell(f"importing {by_user['path']}")
+    choices = choices_of(by_user["choices"] or "", source)
+    with made_by(Path(by_user["path"]), (by_user["name"] or "").strip(), choices) as module:
+        return call(module, **options)
+
+
+def dims_of(options: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Name and size of ``NAME=N``.  Raises ``BadSpec``."""
+    for option in options:
+        name, _, size = option.rpartition("=")
+        if not name or not is_size(size):
+            raise BadSpec(f"{option!r} is no dimension", where="--dim", hint="write NAME=N, as in --dim seq=128")
+        yield name, int(size)

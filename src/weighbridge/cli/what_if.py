@@ -1,0 +1,144 @@
+"""Carries out ``weighbridge what-if``: weighs before and after, writes, and decides the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from weighbridge.cli.output import look_of, show_lines, warn_of_inexact, write, write_all
+from weighbridge.cli.progress import progress
+from weighbridge.cli.rates import warn_without_rate
+from weighbridge.cli.source_call import called, dims_of
+from weighbridge.cli.targets import STDOUT, Output, Target, inputs_of, targets_of
+from weighbridge.cli.weigh import judged
+from weighbridge.comparison import what_if
+from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.report import Report
+from weighbridge.report.terminal import Look
+from weighbridge.report.view import title as title_of
+from weighbridge.report.what_if import WhatIf
+from weighbridge.report.what_if_page import lines, markdown, table, text, title
+
+__all__ = ["Request", "carry_out"]
+
+_FILE_WIDTH = 100
+
+
+class Request(NamedTuple):
+    """The options as they were written."""
+
+    source: str
+    changes: Sequence[str]
+    on: Sequence[str] = ()
+    reserve: Sequence[str] = ()
+    batch: int | None = None
+    sequence: int | None = None
+    dims: Sequence[str] = ()
+    inputs: Sequence[str] = ()
+    precision: str | None = None
+    energy: str | None = None
+    as_written: bool = False
+    json: str | None = None
+    csv: str | None = None
+    markdown: str | None = None
+    outputs: Sequence[str] = ()
+    steps: bool = False
+    all_rows: bool = False
+    strict: bool = False
+    require_fit: bool = False
+
+
+def carry_out(request: Request) -> int:
+    """Weigh before and after, write everything that was asked for, and return the exit code.
+
+    Every option is looked at before the work begins.
+    """
+    output = Output(request.json, request.csv, request.markdown, request.outputs)
+    targets = targets_of(output, inputs_of(request.source, request.on, request.energy))
+    if request.require_fit and not request.on:
+        raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
+    with progress() as tell:
+        found = _found(request, tell)
+    _write_all(found, targets, output, all_rows=request.all_rows)
+    if targets[-1].kind != "screen" and not request.strict:
+        warn_of_inexact(found.after)
+    for report in (found.before, found.after):
+        code = judged(report, request.require_fit and report is found.after, request.strict)
+        if code:
+            return code
+    if request.precision is None or not found.after.facts.macs:
+        return 0
+    from weighbridge.estimates import precision_named
+
+    return warn_without_rate(request.on, precision_named(request.precision))
+
+
+def _found(request: Request, tell: Callable[[str], None]) -> WhatIf:
+    found = called(
+        what_if,
+        request.source,
+        request.inputs,
+        tell,
+        changes=request.changes,
+        on=request.on,
+        reserve=request.reserve,
+        batch=request.batch,
+        sequence=request.sequence,
+        dims=dict(dims_of(request.dims)),
+        precision=request.precision,
+        energy=request.energy,
+        as_written=request.as_written,
+        steps=request.steps,
+    )
+    if found.source:
+        return found
+
+    def named(report: Report) -> Report:
+        return replace(report, network=report.network._replace(source=request.source))
+
+    steps = tuple(step._replace(report=named(step.report)) for step in found.steps)
+    return replace(found, source=request.source, before=named(found.before), after=named(found.after), steps=steps)
+
+
+def _write_all(found: WhatIf, targets: Sequence[Target], output: Output, *, all_rows: bool) -> None:
+    """Write to every target; one that cannot be written does not keep the others from it, then ``BadSpec`` is raised."""
+    failures = []
+    for target in targets:
+        try:
+            _write(found, target, output, all_rows=all_rows)
+        except OSError as error:
+            if target.place == STDOUT:
+                raise
+            failures.append(f"{target.place}: cannot be written: {error.strerror or error}")
+    if failures:
+        raise BadSpec("; ".join(failures), hint="everything else was written")
+
+
+def _write(found: WhatIf, target: Target, output: Output, *, all_rows: bool) -> None:
+    if target.kind == "screen":
+        look = look_of(sys.stdout)
+        show_lines(lines(found, look, all_rows=all_rows), look)
+    elif target.kind == "html":
+        write_all(_reports(found), [target], output)
+    else:
+        write(_content(found, target.kind), None if target.place == STDOUT else Path(target.place))
+
+
+def _content(found: WhatIf, kind: str) -> str:
+    if kind == "json":
+        return found.to_json()
+    if kind == "csv":
+        from weighbridge.report.csv import render
+
+        return render(table(found))
+    return markdown(found) if kind == "markdown" else text(found, Look(_FILE_WIDTH), all_rows=True)
+
+
+def _reports(found: WhatIf) -> dict[str, Report]:
+    """The reports by what a page calls them."""
+    before = title_of(found.before)
+    between = {f"{before}, step {place}": step.report for place, step in enumerate(found.steps[:-1], 1)}
+    return {before: found.before, **between, title(found): found.after}

@@ -1,0 +1,354 @@
+"""A comparison for people: what it comes to, every metric in a table, and the layers that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from weighbridge.errors import printable
+from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
+from weighbridge.report.headlines import NOT_VERIFIED, lower_bound
+from weighbridge.report.page import Table
+from weighbridge.report.record import Report, by_device
+from weighbridge.report.spans import Line, Style, in_ascii, wrap
+from weighbridge.report.terminal import Look
+from weighbridge.report.view import subtitle
+from weighbridge.report.view import title as title_of
+from weighbridge.report.what_if import LayerChange, LayerFigures, Metric, WhatIf, compared
+from weighbridge.units import exact, joules, seconds, significant
+
+__all__ = ["grids", "lines", "markdown", "sentences", "table", "text", "title"]
+
+_Stage = Mapping[tuple[str, str | None], Metric]
+_UNKNOWN: Final = "?"
+_ROWS: Final = 12
+_NOTES: Final = 20
+_PEAK: Final = "peak_bytes."
+_LABELS: Final[Mapping[str, str]] = {
+    "nonzero_parameters": "nonzero parameters",
+    "parameter_bytes": "model size",
+    "weight_bytes": "weights, bytes",
+    "deployed_parameters": "deployed parameters",
+    "deployed_bytes": "deployed size",
+    "macs": "MACs",
+    "flops": "FLOPs = OPs",
+    "nonzero_macs": "nonzero MACs",
+    "other_operations": "other operations",
+    "activations.total": "activations",
+    "activations.total_bytes": "activations, bytes",
+    "variable_bytes": "variables",
+    "floor_s": "latency floor",
+    "layerwise_s": "layer by layer",
+    "energy_j": "energy",
+}
+_BEGINNINGS: Final = (("needed_bytes.", "needed of "), ("short_bytes.", "short of "), ("energy.", "energy, "))
+_HEADLINES: Final = (
+    ("parameters", "parameters", ""),
+    ("nonzero_parameters", "of them not zero", "parameters"),
+    ("parameter_bytes", "model size", ""),
+    ("macs", "MACs", ""),
+    ("nonzero_macs", "of them not zero", "macs"),
+)
+"""What the first sentence says: a metric, its name there, and the dense one that it has to differ from to be said."""
+_WORDS: Final = ("verdict", "bound")
+_NO_BOUND: Final = "* is of what is counted on both sides: neither a floor nor a ceiling"
+_MUCH: Final = 0.5
+_HARDLY: Final = 0.75
+"""A size that is at most half is much smaller; a computation of three quarters or more is hardly less."""
+
+
+def title(found: WhatIf) -> str:
+    """The network and what was changed."""
+    return f"{title_of(found.before)} with {printable(' '.join(found.changes), 300)}"
+
+
+def text(found: WhatIf, look: Look, *, all_rows: bool = False) -> str:
+    """The page as plain text."""
+    return "".join(
+        "".join(span.text for span in line).rstrip() + "\n" for line in lines(found, look, all_rows=all_rows)
+    )
+
+
+def lines(found: WhatIf, look: Look, *, all_rows: bool = False) -> Iterator[Line]:
+    """The page as lines of spans."""
+    made = _lines(found, look, all_rows)
+    return made if look.unicode else (in_ascii(line) for line in made)
+
+
+def _lines(found: WhatIf, look: Look, all_rows: bool) -> Iterator[Line]:
+    yield from wrap(title(found), look.measure, Style.STRONG, hanging=2)
+    yield from wrap(subtitle(found.before), look.measure, Style.QUIET)
+    for sentence in sentences(found):
+        yield from wrap(sentence, look.measure, Style.FIGURE, hanging=2)
+    for grid in grids(found, all_rows=all_rows):
+        yield Line()
+        yield from grid_lines(grid, look.measure)
+    notes = _notes(found, all_rows)
+    if notes:
+        yield Line()
+    for note in notes:
+        yield from wrap(f"note: {note}", look.measure, Style.QUIET, hanging=6)
+
+
+def markdown(found: WhatIf) -> str:
+    """The page as Markdown, with every row."""
+    from weighbridge.report.markdown import escaped, grid_blocks
+
+    blocks = [f"# {escaped(title(found))}\n", f"{escaped(subtitle(found.before))}\n"]
+    blocks += (f"**{escaped(sentence)}**\n" for sentence in sentences(found))
+    for grid in grids(found, all_rows=True):
+        blocks += (*grid_blocks(grid), "")
+    blocks += (f"- {escaped(note)}" for note in _notes(found, all_rows=True))
+    return "\n".join([*blocks, f"\n{escaped(printable(found.after.tool))}"]) + "\n"
+
+
+def table(found: WhatIf) -> Table:
+    """A row a metric with raw values, for formats that are computed on."""
+    columns = ("device", *(name for name in Metric._fields if name != "device"))
+    return Table(columns, tuple(tuple(getattr(one, name) for name in columns) for one in found.metrics))
+
+
+def _notes(found: WhatIf, all_rows: bool) -> list[str]:
+    notes = [printable(note, 600) for note in dict.fromkeys((*found.notes, *found.before.notes))]
+    if all_rows or len(notes) <= _NOTES:
+        return notes
+    return [*notes[:_NOTES], f"{len(notes) - _NOTES:,} more notes; --all shows them"]
+
+
+def sentences(found: WhatIf) -> Iterator[str]:
+    """What the changes come to, and what part of the network they touched."""
+    devices = list(by_device(found.after))
+    parts = [
+        f"{label} {ratio_cell(metric)} times"
+        for name, label, dense in _HEADLINES
+        if (metric := found.metric(name)).ratio is not None and (not dense or metric.ratio != found.metric(dense).ratio)
+    ]
+    floors = [(device, found.metric("floor_s", device)) for device in devices[:3]]
+    parts += (f"latency floor on {name} {ratio_cell(one)} times" for name, one in floors if one.ratio is not None)
+    if parts:
+        yield f"{', '.join(parts)}{_conclusion(found, devices)}"
+    touched = _touched(found)
+    if touched:
+        yield touched
+
+
+def _conclusion(found: WhatIf, devices: Sequence[str]) -> str:
+    """The point of the figures, where they have one and are exact."""
+    sizes = [found.metric(name) for name in ("parameters", "nonzero_parameters", "parameter_bytes")]
+    small = min((one.ratio for one in sizes if one.ratio is not None and one.exact), default=1.0)
+    macs = found.metric("macs")
+    if small > _MUCH or macs.ratio is None or not macs.exact or macs.ratio < _HARDLY:
+        return ""
+    floors = [(device, found.metric("floor_s", device)) for device in devices[:3]]
+    slow = [device for device, one in floors if one.exact and one.ratio is not None and one.ratio >= _HARDLY]
+    what = f"the time on {', '.join(slow)}" if slow else "computation"
+    return f": the size shrinks, {what} hardly"
+
+
+def _touched(found: WhatIf) -> str:
+    """How much of the network the layers that differ were, where it is not another one, built anew, and they were not all of it."""
+    if found.before.network.source != found.after.network.source:
+        return ""
+    old = [layer.before for layer in found.layers if layer.before is not None]
+    facts = found.before.facts
+    if not facts.exact or not facts.weights or not facts.macs:
+        return ""
+    weights, macs = sum(one.weights or 0 for one in old), sum(one.macs or 0 for one in old)
+    if not 0 < weights < sum(node.weights or 0 for node in found.before.nodes):
+        return ""
+    of_weights = f"{exact(weights)} of {exact(facts.weights)} weights ({weights / facts.weights:.1%})"
+    return f"the layers that differ had {of_weights} and {exact(macs)} of {exact(facts.macs)} MACs ({macs / facts.macs:.1%})"
+
+
+def grids(found: WhatIf, *, all_rows: bool = False) -> Iterator[Grid]:
+    """A table of the network, one of each device, and one of the layers."""
+    stages = [found.before, *(step.report for step in found.steps[:-1]), found.after]
+    by_stage = [found.metrics, *(compared(found.before, report) for report in stages[1:-1])]
+    yield _metrics("the network", None, found, by_stage)
+    for device in dict.fromkeys(one.device for one in found.metrics if one.device is not None):
+        yield _metrics(f"on {printable(device, 60)}", device, found, by_stage)
+    if found.layers:
+        yield _layers(found, None if all_rows else _ROWS)
+
+
+def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Sequence[Metric]]) -> Grid:
+    """Rows of metrics; ``by_stage`` are those of the whole first, then of each step but the last."""
+    metrics = [one for one in by_stage[0] if one.device == device and not _is_enough(one)]
+    between: list[_Stage] = [{(one.name, one.device): one for one in stage} for stage in by_stage[1:]]
+    doubts = _doubted(found, device)
+    rows, notes = [], []
+    for group in _groups(metrics, between):
+        one = group[0]
+        middle = [stage[one.name, device] for stage in between if (one.name, device) in stage]
+        doubt = "~" if one.name in doubts else ""
+        rows.append(
+            GridRow(
+                (
+                    _label(group),
+                    _cell(one.before, one.unit, one.exact_before, doubt),
+                    *(_cell(other.after, other.unit, other.exact_after, doubt) for other in middle),
+                    _cell(one.after, one.unit, one.exact_after, doubt),
+                    ratio_cell(one),
+                    ratio_cell(one, inverse=True),
+                ),
+                str(one.after) if one.name == "verdict" else "",
+            )
+        )
+        if len(group) > 1:
+            notes.append(f"{_label(group)}: {', '.join(other.name.removeprefix(_PEAK) for other in group)}")
+    if any(cell.startswith("*") for row in rows for cell in row.cells[-2:]):
+        notes.append(_NO_BOUND)
+    if any(cell.startswith("~") for row in rows for cell in row.cells):
+        notes.append(NOT_VERIFIED)
+    columns = (
+        Column("metric"),
+        Column("before", is_number=True),
+        *(Column(printable(" ".join(step.changes), 20), is_number=True, rank=1) for step in found.steps[:-1]),
+        Column("after", is_number=True),
+        Column("after/before", is_number=True),
+        Column("times smaller", is_number=True, rank=2),
+    )
+    return Grid(_heading(name, found), columns, tuple(rows), tuple(notes))
+
+
+def _is_enough(metric: Metric) -> bool:
+    """Whether it is about bytes that were and are not missing."""
+    return metric.name.startswith("short_bytes.") and metric.before == metric.after == 0
+
+
+def _heading(name: str, found: WhatIf) -> str:
+    if len(found.steps) < 2:
+        return name
+    return f"{name}, step by step: {'; then '.join(printable(' '.join(step.changes), 80) for step in found.steps)}"
+
+
+def _doubted(found: WhatIf, device: str | None) -> frozenset[str]:
+    """The metrics of a device that rest on a figure nobody has verified."""
+    on = by_device(found.after).get(device or "")
+    if on is None:
+        return frozenset()
+    doubted = () if on.latency.verified else ("floor_s", "layerwise_s")
+    return frozenset((*doubted, *(() if on.energy is None or on.energy.verified else ("energy_j",))))
+
+
+def _groups(metrics: Sequence[Metric], between: Sequence[_Stage]) -> Iterator[list[Metric]]:
+    """The metrics one by one, but peaks by several policies that are equal at every stage together."""
+    peaks: dict[object, list[Metric]] = {}
+    order: list[list[Metric]] = []
+    for one in metrics:
+        if not one.name.startswith(_PEAK):
+            order.append([one])
+            continue
+        key = one.before, one.after, *(stage[one.name, None].after for stage in between if (one.name, None) in stage)
+        if key not in peaks:
+            peaks[key] = []
+            order.append(peaks[key])
+        peaks[key].append(one)
+    return iter(order)
+
+
+def _label(group: Sequence[Metric]) -> str:
+    name = group[0].name
+    if name.startswith(_PEAK):
+        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        return f"peak, {name.removeprefix(_PEAK)}{more}"
+    for beginning, words in _BEGINNINGS:
+        if name.startswith(beginning):
+            return printable(f"{words}{name.removeprefix(beginning).removesuffix('_j')}", 40)
+    return _LABELS.get(name, name)
+
+
+def _cell(value: float | str | None, unit: str, is_exact: bool, doubt: str = "") -> str:
+    if value is None:
+        return _UNKNOWN
+    if isinstance(value, str):
+        return printable(value, 40)
+    if unit == "s":
+        return f"{doubt}{lower_bound(seconds(value), is_exact)}"
+    if unit == "J":
+        return f"{doubt}{lower_bound(joules(value), is_exact)}"
+    return lower_bound(f"{exact(int(value))}{' B' if unit else ''}", is_exact)
+
+
+def ratio_cell(metric: Metric, *, inverse: bool = False) -> str:
+    """The ratio, marked where a side is a lower bound; "" of words, ``?`` where it is unknown."""
+    value = metric.times_smaller if inverse else metric.ratio
+    if metric.name in _WORDS:
+        return ""
+    if value is None:
+        return "" if metric.before == 0 or metric.after == 0 else _UNKNOWN
+    shown = significant(value)
+    if metric.exact_before and metric.exact_after:
+        return "1" if metric.before == metric.after else shown
+    if metric.exact_before or metric.exact_after:
+        return f"{'>=' if metric.exact_before is not inverse else '<='} {shown}"
+    return f"* {shown}"
+
+
+def _layers(found: WhatIf, most: int | None) -> Grid:
+    """The layers that differ; of many those that differ most, in their order."""
+    changed = found.layers
+    if most is not None and len(changed) > most:
+        weight = {layer.name: _difference(layer, found.before) for layer in changed}
+        largest = set(sorted(weight, key=lambda name: -weight[name])[:most])
+        changed = tuple(layer for layer in changed if layer.name in largest)
+    rows = tuple(_layer_row(layer) for layer in changed)
+    of = "" if len(changed) == len(found.layers) else f", the {len(changed)} that differ most"
+    columns = (
+        Column("layer"),
+        Column("operator", rank=2),
+        Column("weights before", is_number=True),
+        Column("weights after", is_number=True),
+        Column("not zero", is_number=True, rank=1),
+        Column("MACs before", is_number=True),
+        Column("MACs after", is_number=True),
+        Column("output", rank=2),
+    )
+    notes = ("--all shows every layer, and the JSON has them",) if of else ()
+    return Grid(f"layers that differ: {len(found.layers):,}{of}", columns, rows, notes)
+
+
+def _difference(layer: LayerChange, whole: Report) -> float:
+    """How much of the network's weights, in bytes and not zero, and of its MACs a layer gained or lost."""
+    facts = whole.facts
+    figures = (("weight_bytes", facts.weight_bytes), ("nonzero_weights", facts.weights), ("macs", facts.macs))
+    return sum(abs(_figure(layer.before, name) - _figure(layer.after, name)) / of for name, of in figures if of)
+
+
+def _figure(side: LayerFigures | None, name: str) -> int:
+    """A figure of a layer; 0 where there is no such layer or nobody knows it."""
+    return 0 if side is None else getattr(side, name) or 0
+
+
+def _layer_row(layer: LayerChange) -> GridRow:
+    old, new = layer.before, layer.after
+    shown = new or old
+    assert shown is not None
+    operator = (
+        shown.operator
+        if old is None or new is None or old.operator == new.operator
+        else f"{old.operator} → {new.operator}"
+    )
+    return GridRow(
+        (
+            printable(layer.name, 44),
+            printable(operator, 44),
+            _count(old, "weights"),
+            _count(new, "weights"),
+            _count(new, "nonzero_weights") if _has_zeros(new) else "",
+            _count(old, "macs"),
+            _count(new, "macs"),
+            "" if shown.output is None else "x".join(map(str, shown.output)),
+        )
+    )
+
+
+def _has_zeros(side: LayerFigures | None) -> bool:
+    return side is not None and side.nonzero_weights != side.weights
+
+
+def _count(side: LayerFigures | None, name: str) -> str:
+    if side is None:
+        return "-"
+    value = getattr(side, name)
+    return _UNKNOWN if value is None else exact(value)
