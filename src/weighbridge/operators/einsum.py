@@ -14,7 +14,7 @@ from weighbridge.named_tuple import NamedTuple
 from .arithmetic import real_parts
 from .record import REQUIRED, Call, Kind, Loops, Op, Work
 
-__all__ = ["EINSUM_OPERATORS"]
+__all__ = ["EINSUM_OPERATORS", "axis_labels"]
 
 # An axis of an einsum is a letter, or a place in the ellipsis counted from its end: "-1" is its last axis.
 _Sizes = dict[str, int]
@@ -46,6 +46,17 @@ def _operand(term: str, shape: Shape) -> _Sizes:
         if sizes.setdefault(label, size) != size:
             raise GraphError(f"the diagonal {label} of {term!r} has sizes {sizes[label]} and {size}")
     return sizes
+
+
+def axis_labels(call: Call) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """The label of each axis of every operand, and of the result: a letter, or "-1" for the last place of the ellipsis.
+
+    Raises ``GraphError`` as the shape rule does.
+    """
+    equation = _parse(call)
+    terms = "".join(call.text("equation").split()).partition("->")[0].split(",")
+    covered = (len(x.shape) - len(term.replace("...", "", 1)) for term, x in zip(terms, call.all("xs"), strict=True))
+    return tuple(map(_labels, terms, covered)), equation.output
 
 
 def _together(first: _Sizes, second: _Sizes) -> _Sizes:

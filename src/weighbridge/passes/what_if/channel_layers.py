@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weighbridge.errors import GraphError
 from weighbridge.operators.convolution import weight_axes
+from weighbridge.operators.einsum import axis_labels
 from weighbridge.operators.rules import axes_of
 from weighbridge.operators.shapes import axis_of, broadcast
 from weighbridge.passes.what_if.channel_site import Axes, NotFollowed, Site
@@ -13,6 +14,7 @@ __all__ = [
     "attention",
     "batch_norm",
     "convolution",
+    "einsum",
     "embedding",
     "group_norm",
     "layer_norm",
@@ -22,6 +24,7 @@ __all__ = [
     "quantisation",
     "reduction",
     "same",
+    "sampled",
     "stretched",
     "transposed_convolution",
 ]
@@ -88,7 +91,7 @@ def convolution(site: Site) -> tuple[Axes, ...]:
     place = _map_axis(site, len(weight) - 2, len(call.x.shape))
     x, groups, c_i, c_o = site.of("x")[place], call.integer("groups"), call.x.shape[place], call.w.shape[o]
     _hold_taps(site, weight, o, i)
-    made: Axis = weight[o]
+    made = site.made = weight[o]
     if groups == c_i > 1 and (c_i == c_o or not site.spaces.is_held(x)):
         made = site.tie(site.times(x, c_o // c_i), weight[o])
         site.mend = lambda size: {"groups": size(x, c_i)}
@@ -102,7 +105,6 @@ def convolution(site: Site) -> tuple[Axes, ...]:
         _hold_all(site, "offset", "mask")
     else:
         _tie_quantisation(site, made, c_o)
-    site.made = made
     return _map_result(site, place, made)
 
 
@@ -164,14 +166,33 @@ def matmul(site: Site) -> tuple[Axes, ...]:
 def _product(site: Site, result: Axes) -> tuple[Axes, ...]:
     """The features of a matrix product, with its bias and its scales."""
     shape = site.results[0].shape
+    site.made = result[-1]
     if site.call.has("b"):
         if site.call.b.elements == 1:
             result = site.joined(shape, (shape, result))
         else:
             result = site.joined(shape, (shape, result), (site.call.b.shape, site.of("b")))
     _tie_quantisation(site, result[-1], shape[-1])
-    site.made = result[-1]
     return (result,)
+
+
+def einsum(site: Site) -> tuple[Axes, ...]:
+    """Axes of one label are tied, whichever operands have it; a diagonal is not followed.
+
+    The output channels of a layer are on the one axis of the result that the first operand does not have.
+    """
+    labels, result = axis_labels(site.call)
+    found: dict[str, Axis] = {}
+    for names, axes, kind in zip(labels, site.all("xs"), site.call.all("xs"), strict=True):
+        if len(set(names)) != len(names):
+            raise NotFollowed
+        for name, axis, size in zip(names, axes, kind.shape, strict=True):
+            if size > 1:
+                found[name] = site.tie(found[name], axis) if name in found else axis
+    own = [name for name in result if name not in labels[0]]
+    if len(own) == 1:
+        site.made = found.get(own[0])
+    return (tuple(found.get(name) for name in result),)
 
 
 def embedding(site: Site) -> tuple[Axes, ...]:
@@ -276,3 +297,11 @@ def reduction(site: Site) -> tuple[Axes, ...]:
     if any(len(kind.shape) != len(kept) for kind in site.results):
         raise GraphError("a reduction of other dimensions")
     return (kept,) * len(site.results)
+
+
+def sampled(site: Site) -> tuple[Axes, ...]:
+    """An image sampled at the positions of a grid: batch and channels pass."""
+    x = site.of("x")
+    for axis in (*x[2:], *site.of("grid")):
+        site.hold(axis)
+    return ((x[0], x[1], *[None] * (len(x) - 2)),)

@@ -12,6 +12,7 @@ from weighbridge.passes.what_if.channel_site import Axes, NotFollowed, Site, Siz
 from weighbridge.passes.what_if.channel_spaces import Axis, Term
 
 __all__ = [
+    "batch_blocks",
     "concat",
     "depth_to_space",
     "expand",
@@ -203,6 +204,14 @@ def resize(site: Site) -> tuple[Axes, ...]:
             raise NotFollowed
         site.mend = lambda size: {"sizes": tuple(size(axes[place], result[place]) for place in along)}
     return (axes,)
+
+
+def batch_blocks(site: Site) -> tuple[Axes, ...]:
+    """Positions of an image that join the batch, or leave it: what is neither batch nor space passes."""
+    space = len(site.call.integers("block_shape")) + 1
+    for axis in site.of("x")[:space]:
+        site.hold(axis)
+    return ((*[None] * space, *site.of("x")[space:]),)
 
 
 def depth_to_space(site: Site) -> tuple[Axes, ...]:

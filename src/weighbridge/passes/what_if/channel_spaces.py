@@ -97,13 +97,16 @@ class Spaces:
         return all(space in self._held for space, _ in self.flat(axis or ()))
 
     def tie(self, one: Term, other: Term) -> bool:
-        """Make two axes of one size agree; False where they cannot be cut at the same places.
+        """Make two axes of one size agree, segment by segment; False where they cannot be cut at the same places.
 
-        What both have cancels out.  A lone space on one side becomes what stands on the other; else segment meets segment.
+        Where channels have several values, nobody knows in which order these lie: what both axes have cancels out then, and a
+        lone space on one side becomes what stands on the other.
         """
-        left, right = self._without_common(self.flat(one), self.flat(other))
-        if self._bind_whole(left, right) or self._bind_whole(right, left):
-            return True
+        left, right = self.flat(one), self.flat(other)
+        if any(segment.each > 1 for segment in left + right):
+            left, right = self._without_common(left, right)
+            if self._bind_whole(left, right) or self._bind_whole(right, left):
+                return True
         while left and right:
             size = min(self._size(left[0]), self._size(right[0]))
             first, second = self._divided(left, size), self._divided(right, size)
@@ -138,12 +141,14 @@ class Spaces:
         if count < 1 or self.size(flat) % count:
             return None
         shares = self._shares(flat, count)
-        if shares is None and len(flat) > 1:
-            shares = self._tied_parts(flat, count)
-        if shares is None:
-            self._refine(flat, count)
-            shares = self._shares(self.flat(flat), count)
-        return shares
+        if shares is not None:
+            return shares
+        for parts in range(min(len(flat), count), 1, -1):
+            first = None if count % parts else self._tied_parts(flat, parts)
+            if first is not None:
+                return self.share(first, count // parts)
+        self._refine(flat, count)
+        return self._shares(self.flat(flat), count)
 
     def _size(self, segment: Segment) -> int:
         return self._sizes[segment.space] * segment.each

@@ -70,13 +70,16 @@ def nothing_changed(change: str, what: str, left: Iterable[Left]) -> BadSpec:
 def rebuilt_without_run(
     graph: Graph, nodes: Iterable[Node], tensors: Mapping[str, Tensor], notes: Iterable[str]
 ) -> Graph:
-    """``graph`` with other nodes and tensors and with more notes, less what nobody reads and what is known of its own run alone:
-    what a framework held, and what a runtime asks for to run the file.
+    """``graph`` with other nodes and tensors and with more notes, less what nobody reads any more and what is known of its own run
+    alone: what a framework held, and what a runtime asks for to run the file.
     """
     missing = [note for note, record in ((_NO_RECORD, graph.allocations), (_NO_REQUESTS, graph.arena)) if record]
     arena = Arena(reason=graph.arena.reason) if graph.arena else None
-    made = pruned(rebuilt(graph, nodes, tensors=tensors))
-    return replace(made, allocations=(), arena=arena, notes=(*graph.notes, *notes, *missing))
+    made = rebuilt(graph, nodes, tensors=tensors)
+    # what nobody read before, as the parameters of a part that runs in training alone, is no part of the change
+    kept = pruned(made).tensors.keys() | (graph.tensors.keys() - pruned(graph).tensors.keys())
+    held = {key: tensor for key, tensor in made.tensors.items() if key in kept}
+    return replace(made, tensors=held, allocations=(), arena=arena, notes=(*graph.notes, *notes, *missing))
 
 
 class Draft:

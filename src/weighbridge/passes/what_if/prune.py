@@ -149,4 +149,4 @@ def _left(links: Links, wishes: Mapping[str, _Wish], removed: Mapping[int, int])
 
 def _unknown(links: Links, layer: str) -> str:
     is_here = any(node.name == layer for node in links.graph.nodes)
-    return "it has a single channel" if is_here else "it lies in a loop or a branch"
+    return "it has no axis of output channels, or a single one" if is_here else "it lies in a loop or a branch"
