@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from weighbridge.choices import (
@@ -15,6 +16,7 @@ from weighbridge.choices import (
     devices_of,
     reserve_of,
     scratch_of,
+    training_asked,
     widths_of,
 )
 from weighbridge.errors import BadSpec, WeighbridgeError
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.estimates import Bill, Demand
     from weighbridge.memory import MemoryPlan
+    from weighbridge.memory.training.records import TrainingPlan
+    from weighbridge.memory.training.request import Training
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
 
@@ -83,6 +87,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     fps: float | str | None = None,
     energy: Source | EnergyTable | None = None,
     battery: str | None = None,
+    train: str | Mapping[str, Any] | Training | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Everything that is known about a network, and a verdict for each device in ``on``: names, groups (``"mcu"``), device
@@ -97,8 +102,13 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     ``arena_tflm``: the unrolled input of each convolution.  ``convention`` names other counters' conventions
     (``"fvcore"``, ``"st"``, ``"vela"``), whose figures then stand beside ours in ``facts.conventions``.
 
-    ``batches`` are batch sizes to weigh the source at for ``on[].throughput``, beside its own; ``fps`` a frame rate, whose
-    missed frames are then in ``on[].deadline``; ``energy`` a table of energies, by name (``"45nm"``), file or
+    ``train`` is an optimiser ("sgd", "momentum", "adam", "adamw", "adam8bit", "adafactor"): what a step of training takes is then
+    in ``memory.training``, and whether devices have room for it, and for how large a batch, in ``on[].training``.  A mapping says
+    more: ``{"optimiser": "adam", "update": ["biases"], "mixed_precision": True}``, with ``rule`` ("paper", "autograd"), ``freeze``,
+    ``lora``, ``checkpoint`` and ``attention``.
+
+    ``batches`` are batch sizes to weigh the source at for ``on[].throughput`` and ``memory.training.by_batch``, beside its own;
+    ``fps`` a frame rate, whose missed frames are then in ``on[].deadline``; ``energy`` a table of energies, by name (``"45nm"``), file or
     ``EnergyTable``, whose bill then is ``report.energy``; ``battery`` ("2000mAh@3.7V") adds the charge of an inference wherever there is
     an energy.  ``progress`` is called with the name of each stage as it begins.
 
@@ -111,7 +121,8 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     # whatever the user may have misspelt is looked at before the work begins
     devices, reserved = reserve_of(reserve, devices_of(on))
     rules, precision = widths_of(weight_bits, activation_bits, precision)
-    costs = costs_of(devices, batches, fps, energy, battery)
+    training = training_asked(train)
+    costs = costs_of(devices, batches, fps, energy, battery, trains=training is not None)
     conventions, kernels = conventions_of(convention), scratch_of(scratch)
     tell = progress or _quietly
     if not isinstance(source, Graph):
@@ -124,8 +135,53 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
         raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
     size = None if batch is None else int(batch)
     tell("counting and planning the memory")
-    choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved, kernels)
-    return report_of(loaded, choices, partial(_demand_at, source, given, choices, tell))
+    choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved, kernels, training)
+    report = report_of(loaded, choices, partial(_demand_at, source, given, choices, tell))
+    return (
+        report
+        if training is None
+        else _with_training(report, loaded, training, choices, partial(_plan_at, source, given, choices, training))
+    )
+
+
+def _with_training(
+    report: Report, loaded: Loaded, training: Training, choices: Choices, plan_at: Callable[[int], TrainingPlan]
+) -> Report:
+    """The report with the plan of training, and for each device whether it has room for that."""
+    from weighbridge.training import fits, planned, with_batches
+
+    held = _held(loaded.graph, choices)
+    plan = planned(loaded, held, training, has_widths=choices.rules is not None)
+    once = cache(plan_at)
+    if choices.costs.batches:
+        plan = with_batches(plan, choices.costs.batches, once)
+    found = fits(plan, choices.devices, once)
+    return replace(
+        report,
+        memory=report.memory._replace(training=plan),
+        on=tuple(on._replace(training=fit) for on, fit in zip(report.on, found, strict=True)),
+    )
+
+
+def _plan_at(source: Source | Module, given: Given, choices: Choices, training: Training, batch: int) -> TrainingPlan:
+    """The plan of the source at another batch size, read anew.  Raises ``BadSpec`` where it cannot have that."""
+    from weighbridge.training import planned
+
+    if isinstance(source, Graph):
+        raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
+    other = given._replace(batch=batch)
+    check(source, other)
+    loaded = read(source, other, _quietly)
+    return planned(loaded, _held(loaded.graph, choices), training, has_widths=choices.rules is not None)
+
+
+def _held(graph: Graph, choices: Choices) -> Graph:
+    """The graph at the widths that were asked for."""
+    if choices.rules is None:
+        return graph
+    from weighbridge.passes import set_bits
+
+    return set_bits(graph, choices.rules)
 
 
 def _quietly(stage: str) -> None:
@@ -172,9 +228,9 @@ def _weighed(graph: Graph, choices: Choices) -> tuple[Graph, Graph, NetworkFacts
     """The graph at the widths asked for, the graph that runs, and what both are found to need."""
     from weighbridge.counts import count
     from weighbridge.memory import plan
-    from weighbridge.passes import deploy, set_bits
+    from weighbridge.passes import deploy
 
-    held = graph if choices.rules is None else set_bits(graph, choices.rules)
+    held = _held(graph, choices)
     deployed = held if choices.as_written else deploy(held)
     memory = plan(deployed, scratch=choices.scratch)
     return held, deployed, count(held, deployed, peak_elements=memory.peak_elements), memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.estimates import Battery
+    from weighbridge.memory.training.request import Training
     from weighbridge.passes import BitRules
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "fps_of",
     "reserve_of",
     "scratch_of",
+    "training_asked",
     "widths_of",
 ]
 
@@ -36,6 +38,17 @@ Reserve = Mapping[str, int | str] | Iterable[str]
 WeightBits = int | str | Mapping[str, int] | Iterable[str | int]
 Path = str | os.PathLike[str]
 
+_TRAINING: Final = {
+    "optimiser": "optimiser",
+    "rule": "rule",
+    "mixed_precision": "mixed_precision",
+    "update": "updates",
+    "freeze": "frozen",
+    "lora": "adapters",
+    "checkpoint": "checkpoints",
+    "attention": "attention",
+}
+"""What a mapping may say of training, and what that is called in the core."""
 _LARGEST_BATCH: Final = 2**31 - 1
 _FPS_SPAN: Final = 10**9
 """From one frame in so many seconds to so many frames a second."""
@@ -63,6 +76,7 @@ class Choices(NamedTuple):
     reserved: tuple[str, ...] = ()
     """The regions that a part is kept of; the devices that have them have the bytes."""
     scratch: str = ""
+    training: Training | None = None
 
 
 def devices_of(on: Path | Device | Iterable[Path | Device]) -> tuple[Device, ...]:
@@ -157,6 +171,39 @@ def scratch_of(scratch: str | None) -> str:
     return scratch
 
 
+def training_asked(train: str | Mapping[str, Any] | Training | None) -> Training | None:
+    """The training that is asked for: an optimiser, or a mapping with the names of the command's options.  Raises ``BadSpec``."""
+    if train is None:
+        return None
+    from weighbridge.memory.training.request import Training, training_of
+
+    if isinstance(train, Training):
+        return train
+    if isinstance(train, str):
+        return training_of(train)
+    if not isinstance(train, Mapping):
+        what = f"how to train is the name of an optimiser or a mapping, not a {type(train).__name__}"
+        raise BadSpec(what, where="train", hint="give 'adam', or {'optimiser': 'adam', 'update': ['biases']}")
+    unknown = [name for name in train if name not in _TRAINING]
+    if unknown:
+        raise BadSpec(
+            f"{shown(unknown[0])} says nothing of training", where="train", hint=f"there are {', '.join(_TRAINING)}"
+        )
+    said = {_TRAINING[name]: value for name, value in train.items()}
+    for name in ("updates", "frozen", "adapters", "checkpoints"):
+        said[name] = _listed(said.get(name, ()))
+    return training_of(said.pop("optimiser", "sgd"), **said)
+
+
+def _listed(given: object) -> tuple[Any, ...]:
+    """What several of can be given: one by itself, a list, or a mapping (``{"fc*": 8}`` for ``fc*=8``)."""
+    if isinstance(given, str):
+        return (given,)
+    if isinstance(given, Mapping):
+        return tuple(f"{name}={value}" for name, value in given.items())
+    return tuple(given) if isinstance(given, Iterable) else (given,)
+
+
 def widths_of(
     weight_bits: WeightBits | None, activation_bits: int | None, precision: str | None
 ) -> tuple[BitRules | None, str | None]:
@@ -190,6 +237,8 @@ def costs_of(
     fps: float | str | None,
     energy: Path | EnergyTable | None,
     battery: str | None,
+    *,
+    trains: bool = False,
 ) -> Costs:
     """The costs to estimate.  Raises ``BadSpec`` for one that has nothing to be estimated from, and for no number."""
     if fps is None and energy is None and battery is None and isinstance(batches, (tuple, list)) and not batches:
@@ -197,7 +246,7 @@ def costs_of(
     from weighbridge.estimates import battery_named
 
     sizes = _batches(batches)
-    if (sizes or fps is not None) and not devices:
+    if ((sizes and not trains) or fps is not None) and not devices:
         what = "frames missed need" if fps is not None else "throughput by batch needs"
         raise BadSpec(f"{what} a device", where="on", hint="name one; see `weighbridge devices`")
     table = _table(energy)

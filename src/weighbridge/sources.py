@@ -7,12 +7,15 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.written import shown, whole
+
+if TYPE_CHECKING:
+    from weighbridge.memory.training.run import AutogradRun
 
 __all__ = [
     "USER_FILE",
@@ -38,11 +41,16 @@ _LOOKS_LIKE_A_FILE: Final = re.compile(r"[/\\]|\.[A-Za-z][A-Za-z0-9]{0,11}$")
 
 
 class Loaded(NamedTuple):
-    """A graph, the name of its format, and the path or name it came from, as it was written ("" for an object)."""
+    """A graph, the name of its format, and the path or name it came from, as it was written ("" for an object).
+
+    ``run`` takes one step of training in PyTorch, without values, in the way that its argument says by keyword
+    (``frontends.torch_training.training_run``); None where there is no module.
+    """
 
     graph: Graph
     format: str
     origin: str
+    run: Callable[[Mapping[str, Any]], AutogradRun] | None = None
 
 
 class Given(NamedTuple):
@@ -123,19 +131,25 @@ def is_module(source: object) -> bool:
 
 def _module(source: Any, given: Given, tell: Callable[[str], None]) -> Loaded:
     from weighbridge.frontends.torch_inputs import arguments
-    from weighbridge.frontends.torch_sources import graph_of_module
+    from weighbridge.frontends.torch_sources import graph_of_module, run_of_module
 
     for name in ("batch", "sequence", "dims"):
         if _is_said(getattr(given, name)):
             hint = "give the whole shapes: --input 8x3x224x224, or inputs=(8, 3, 224, 224) in Python"
             raise BadSpec("the inputs of a module say their sizes", where=name, hint=hint)
     tell(f"following the forward of {type(source).__name__}")
-    return Loaded(graph_of_module(source, arguments(given.inputs, given.kwargs)), "torch", "")
+    stated = arguments(given.inputs, given.kwargs)
+
+    def run(how: Mapping[str, Any]) -> AutogradRun:
+        tell(f"following a step of training of {type(source).__name__}")
+        return run_of_module(source, stated, how)
+
+    return Loaded(graph_of_module(source, stated), "torch", "", run)
 
 
 def _named_model(source: str, given: Given, tell: Callable[[str], None]) -> Loaded:
     from weighbridge.frontends.torch_inputs import arguments
-    from weighbridge.frontends.torch_sources import load_named
+    from weighbridge.frontends.torch_sources import load_named, run_named
 
     if _is_said(given.dims):
         raise BadSpec("this model has no named dimensions", where=source, hint="give its inputs, or batch and sequence")
@@ -143,7 +157,12 @@ def _named_model(source: str, given: Given, tell: Callable[[str], None]) -> Load
     stated = arguments(given.inputs, given.kwargs) if is_stated else None
     batch = None if given.batch is None else _whole(given.batch, "batch")
     sequence = None if given.sequence is None else _whole(given.sequence, "sequence")
-    return Loaded(load_named(source, stated, batch=batch, sequence=sequence, tell=tell), "torch", source)
+
+    def run(how: Mapping[str, Any]) -> AutogradRun:
+        tell(f"following a step of training of {source}")
+        return run_named(source, stated, how, batch=batch, sequence=sequence)
+
+    return Loaded(load_named(source, stated, batch=batch, sequence=sequence, tell=tell), "torch", source, run)
 
 
 def _path(source: object) -> str:

@@ -14,6 +14,7 @@ from tests.onnx import build
 from tests.report.samples import node, on_device, report
 from weighbridge import Report, weigh
 from weighbridge.estimates import BatchPoint, Bill, LevelEnergy, NodeTime, Throughput
+from weighbridge.memory.training.records import TrainingLayer, TrainingPlan
 from weighbridge.report import html_file
 
 __all__ = ["HOSTILE", "PAGES", "REAL", "Saved", "page", "saved"]
@@ -48,6 +49,7 @@ def _mobilenet() -> Saved:
                 fps=30,
                 energy="45nm",
                 battery="2000mAh@3.7V",
+                train="adam",
             )
         }
     )
@@ -100,9 +102,26 @@ def _hostile() -> Saved:
     level = LevelEnergy(HOSTILE[6], 1.0, 2.0, 3.0, None, None)
     bill = Bill(HOSTILE[0], HOSTILE[1], HOSTILE[2], None, 1.0, 1.0, 2.0, (level,), False, False, HOSTILE)
     made = report(nodes, on=on, notes=HOSTILE, tool=HOSTILE[0], energy=bill)
+    made = replace(made, memory=made.memory._replace(training=_training()))
     inputs = (made.network.inputs[0]._replace(name=HOSTILE[2]),)
     network = made.network._replace(name=HOSTILE[1], source=HOSTILE[0], inputs=inputs)
     return Saved({HOSTILE[1]: replace(made, network=network)})
+
+
+def _training() -> TrainingPlan:
+    layers = tuple(TrainingLayer(name, name, name, 1, 2, 3, 4, 6, False) for name in HOSTILE)
+    plan = weigh("lenet5", train="adam").memory.training
+    assert plan is not None
+    return plan._replace(
+        rule=HOSTILE[0],
+        optimiser=HOSTILE[1],
+        peak_node=HOSTILE[2],
+        peak_phase=HOSTILE[3],
+        asked=HOSTILE,
+        layers=layers,
+        notes=HOSTILE,
+        attention=HOSTILE[4],
+    )
 
 
 def _unknown() -> Saved:

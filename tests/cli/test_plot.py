@@ -31,7 +31,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def full() -> str:
     """The path of a report with something for every chart."""
-    return save("full.json", on="toy", energy="45nm", batches=[2, 4])
+    return save("full.json", on="toy", energy="45nm", batches=[2, 4], train="adam")
 
 
 def drawn(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

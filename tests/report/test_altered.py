@@ -29,6 +29,7 @@ REPORTS = (
         batches=[2, 4],
         battery="1Ah@1V",
         convention="fvcore",
+        train={"optimiser": "adam", "mixed_precision": True, "freeze": ["first"]},
     ).to_dict(),
     report([*alexnet(), node("odd", operator="unknown", macs=None)], on=(on_device(),)).to_dict(),
 )

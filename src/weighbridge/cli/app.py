@@ -23,7 +23,7 @@ __all__ = ["app", "execute"]
 
 _COMPLETION_VARIABLE: Final = "_WEIGHBRIDGE_COMPLETE"
 _SHELLS: Final = ("bash", "zsh", "fish")
-_NETWORK, _COSTS, _CHECKS = "The network", "Widths and costs", "Checks"
+_NETWORK, _COSTS, _TRAINING, _CHECKS = "The network", "Widths and costs", "Training", "Checks"
 
 _HELP: Final = """\
 What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.
@@ -57,6 +57,7 @@ Examples:
   weighbridge weigh model.py:Net:width=64 --input 1x3x224x224
   weighbridge weigh alexnet --weight-bits first=8 --weight-bits last=8 --weight-bits rest=4 -o alexnet.md
   weighbridge weigh mobilenet_v2 --on mcu -o page.html
+  weighbridge weigh resnet50 --batch 8 --train adam --on jetson-nano
 
 \b
 Exit codes:
@@ -256,6 +257,54 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
     multiple=True,
     metavar="NAME",
     help="Show the figures of another counter's convention beside ours: fvcore, st, vela. Repeatable.",
+)
+@option(
+    _TRAINING,
+    "--train",
+    metavar="OPTIMISER",
+    help="Show what a step of training takes, and the largest batch for each device: sgd, momentum, adam, adamw, adam8bit, "
+    "adafactor.",
+)
+@option(
+    _TRAINING,
+    "--train-rule",
+    metavar="RULE",
+    help="Count by this rule: autograd, what PyTorch holds (of PyTorch modules, and what is taken there); paper, the rule of "
+    "the literature on layers, for any network.",
+)
+@option(
+    _TRAINING,
+    "--mixed-precision",
+    is_flag=True,
+    help="Weights, gradients and activations at 16 bits, with a 32-bit master copy of the weights.",
+)
+@option(
+    _TRAINING,
+    "--update",
+    multiple=True,
+    metavar="TARGET[=SHARE]",
+    help="Train this alone: biases, last-3, a layer, a module, a pattern; of its input channels a share: conv*=1/4. Repeatable.",
+)
+@option(_TRAINING, "--freeze", multiple=True, metavar="TARGET", help="Do not train this. Repeatable.")
+@option(
+    _TRAINING,
+    "--lora",
+    multiple=True,
+    metavar="TARGET=RANK",
+    help="Train low-rank adapters beside these linear layers, and nothing else unless --update names it. Repeatable.",
+)
+@option(
+    _TRAINING,
+    "--checkpoint",
+    multiple=True,
+    metavar="MODULE",
+    help="Keep only what this module is given, and run it again in the backward pass: a name or a pattern. Repeatable.",
+)
+@option(
+    _TRAINING,
+    "--attention",
+    metavar="KERNEL",
+    help="Kernel of attention that the rule autograd follows: flash (of the processor, and what is taken), math.",
 )
 @output_options
 @option(

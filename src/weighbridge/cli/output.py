@@ -140,6 +140,8 @@ def inexact(report: Report) -> str:
     """What a report that is not exact misses."""
     from weighbridge.report.headlines import missing
 
+    if report.facts.exact and report.memory.exact:
+        return "what training keeps is a lower bound"
     if report.facts.exact:
         return "the memory plan misses tensors of unknown size"
     return missing(report.facts) or "MACs or parameters are lower bounds"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from weighbridge.api import weigh
 from weighbridge.cli.inputs import is_size
 from weighbridge.cli.output import check_shown, inexact, warn_of_inexact, write_all
 from weighbridge.cli.progress import progress
-from weighbridge.cli.rates import warn_without_rate
+from weighbridge.cli.rates import warn_untrainable, warn_without_rate
 from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import Output, inputs_of, targets_of
 from weighbridge.errors import BadSpec
@@ -47,6 +47,14 @@ class Request(NamedTuple):
     fps: str | None = None
     energy: str | None = None
     battery: str | None = None
+    train: str | None = None
+    train_rule: str | None = None
+    mixed_precision: bool = False
+    update: Sequence[str] = ()
+    freeze: Sequence[str] = ()
+    lora: Sequence[str] = ()
+    checkpoint: Sequence[str] = ()
+    attention: str | None = None
     strict: bool = False
     require_fit: bool = False
     output: Output = Output()
@@ -88,11 +96,35 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
         "fps": request.fps,
         "energy": request.energy,
         "battery": request.battery,
+        "train": _training(request),
     }
     report = called(weigh, request.source, request.inputs, tell, **options)
     if report.network.source:
         return report
     return replace(report, network=report.network._replace(source=request.source))
+
+
+def _training(request: Request) -> Mapping[str, object] | None:
+    """How to train, as ``weigh`` takes it.  Raises ``BadSpec`` for an option of training without ``--train``."""
+    said = {
+        "rule": request.train_rule,
+        "mixed_precision": request.mixed_precision,
+        "update": request.update,
+        "freeze": request.freeze,
+        "lora": request.lora,
+        "checkpoint": request.checkpoint,
+        "attention": request.attention,
+    }
+    stated = {name: value for name, value in said.items() if value}
+    if request.train is None:
+        if stated:
+            name = next(iter(stated)).replace("_", "-")
+            option = "--train-rule" if name == "rule" else f"--{name}"
+            raise BadSpec(
+                f"{option} is about training", where=option, hint="add --train and an optimiser: --train adam"
+            )
+        return None
+    return {"optimiser": request.train, **stated}
 
 
 def _batches(option: str | None) -> tuple[int, ...]:
@@ -108,26 +140,34 @@ def _batches(option: str | None) -> tuple[int, ...]:
 
 def _judged(report: Report, request: Request) -> int:
     """The exit code, with its reason on standard error where it is not 0."""
-    code = judged(report, request.require_fit, request.strict)
-    if code or request.precision is None or not report.facts.macs:
-        return code
-    from weighbridge.estimates import precision_named
-
-    return warn_without_rate(request.on, precision_named(request.precision))
+    return judged(report, request.require_fit, request.strict) or _warned(report, request)
 
 
 def judged(report: Report, require_fit: bool, strict: bool) -> int:
     """The exit code of a check that ``report`` does not pass, with the reason on standard error; 0 if it passes all."""
     verdicts = tuple((device, on.fit.verdict) for device, on in by_device(report).items())
     short = [device for device, verdict in verdicts if verdict == "does not fit"]
+    untrained = [device for device, on in by_device(report).items() if on.training and on.training.verdict != "fits"]
     unsure = [device for device, verdict in verdicts if verdict not in ("fits", "does not fit")]
     if require_fit and short:
         return _explain(f"does not fit {', '.join(short)}", DOES_NOT_FIT)
     if strict and not report.is_exact:
         return _explain(f"not exact: {inexact(report)}", NOT_EXACT)
+    if require_fit and untrained:
+        return _explain(f"training does not fit {', '.join(untrained)} for certain", DOES_NOT_FIT)
     if require_fit and unsure:
         return _explain(f"whether it fits {', '.join(unsure)} cannot be told", DOES_NOT_FIT)
     return 0
+
+
+def _warned(report: Report, request: Request) -> int:
+    """The exit code for what a device that was named by itself cannot do at all."""
+    code = warn_untrainable(report, request.on) if request.train is not None else 0
+    if code or request.precision is None or not report.facts.macs:
+        return code
+    from weighbridge.estimates import precision_named
+
+    return warn_without_rate(request.on, precision_named(request.precision))
 
 
 def _explain(reason: str, code: int) -> int:

@@ -16,6 +16,7 @@ from weighbridge.estimates.place import moved_on, placed
 from weighbridge.estimates.precision import precision_named
 from weighbridge.estimates.roofs import Roof, Roofline, RoofPoint, roofs
 from weighbridge.estimates.throughput import BatchPoint, Throughput, batch_point, throughput
+from weighbridge.estimates.training import TrainingFit, largest_batch, training_fit, written_bytes
 
 __all__ = [
     "ArenaDemand",
@@ -41,6 +42,7 @@ __all__ = [
     "RoofPoint",
     "Roofline",
     "Throughput",
+    "TrainingFit",
     "batch_point",
     "battery_named",
     "bill",
@@ -51,6 +53,7 @@ __all__ = [
     "estimate",
     "fit",
     "frames_missed",
+    "largest_batch",
     "latency",
     "layerwise",
     "moved_on",
@@ -59,4 +62,6 @@ __all__ = [
     "precision_named",
     "roofs",
     "throughput",
+    "training_fit",
+    "written_bytes",
 ]

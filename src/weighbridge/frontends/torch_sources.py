@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.errors import BadModel, BadSpec, MissingExtra
 from weighbridge.frontends.from_toml import parse_choices
@@ -26,7 +26,10 @@ from weighbridge.named_tuple import NamedTuple
 
 from .torch_inputs import MAX_ZEROS_BYTES, Arguments, TensorSpec, needs_inputs
 
-__all__ = ["choices_of", "graph_of_module", "library", "load_named", "offline"]
+__all__ = ["choices_of", "graph_of_module", "library", "load_named", "offline", "run_named", "run_of_module"]
+
+if TYPE_CHECKING:
+    from weighbridge.memory.training.run import AutogradRun
 
 _FRAMES: Final = 16
 _VIDEO, _FLOW, _DETECTION = "video", "optical_flow", "detection"
@@ -57,14 +60,30 @@ def graph_of_module(module: Any, given: Arguments, *, name: str = "") -> Graph:
 
     Raises ``NeedsShape`` where ``forward`` takes something and got nothing, and what ``load_torch`` raises.
     """
+    args, kwargs = _given(module, given, name)
+    from .from_torch import load_torch
+
+    return load_torch(module, args, kwargs, name=name)
+
+
+def run_of_module(module: Any, given: Arguments, how: Mapping[str, Any], *, name: str = "") -> AutogradRun:
+    """A step of training of a module for what its ``forward`` gets, by ``how`` as ``training_run`` takes it.
+
+    Raises ``NeedsShape`` as ``graph_of_module`` does, and what ``training_run`` raises.
+    """
+    args, kwargs = _given(module, given, name)
+    from .torch_training import training_run
+
+    return training_run(module, args, kwargs, **how)
+
+
+def _given(module: Any, given: Arguments, name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     args, kwargs = given
     if not args and not kwargs:
         question = needs_inputs(module.forward, name or type(module).__name__)
         if question is not None:
             raise question
-    from .from_torch import load_torch
-
-    return load_torch(module, _tensors(args), _tensors(kwargs), name=name)
+    return _tensors(args), _tensors(kwargs)
 
 
 def _tensors(value: Any) -> Any:
@@ -122,6 +141,17 @@ def load_named(
             module, _ = _made(recipe._replace(on_meta=False), source)
             graph = graph_of_module(module, arguments, name=recipe.name)
     return _noted(graph, recipe.notes)
+
+
+def run_named(
+    source: str, given: Arguments | None, how: Mapping[str, Any], *, batch: int | None, sequence: int | None
+) -> AutogradRun:
+    """A step of training of the model that ``source`` names, as ``load_named`` has it.  Raises what that raises."""
+    with _silent(), offline():
+        recipe = _recipe(source, batch or 1, sequence)
+        module, _ = _made(recipe, source)
+        arguments = recipe.inputs(module) if given is None else given
+        return run_of_module(module, arguments, how, name=recipe.name)
 
 
 def _stored_bytes(module: Any) -> int:

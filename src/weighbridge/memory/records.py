@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from weighbridge.arena import PersistentBytes
+from weighbridge.memory.training.records import TrainingPlan
 from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["ARENA", "IN_PLACE", "NHCWB16", "POLICIES", "ArenaPlan", "MemoryPlan", "PlacedBuffer", "TensorSpan"]
@@ -119,7 +120,7 @@ class MemoryPlan(NamedTuple):
     variable_bytes: int | None
     persistent_bytes: int | None
     exact: bool
-    training: Mapping[str, int | None] | None = None
+    training: TrainingPlan | None = None
     inapplicable: Mapping[str, str] = MappingProxyType({})
     arena: ArenaPlan | None = None
     persistent: tuple[PersistentBytes, ...] = ()

@@ -121,6 +121,4 @@ def _layers(graph: Graph, uses: Mapping[str, str], operators: Mapping[str, Op]) 
 
 def is_meant(target: str, one: Layer | Node) -> bool:
     """Whether a name, a scope or a pattern is that of ``one`` or of a scope around it."""
-    return (
-        fnmatchcase(one.name, target) or fnmatchcase(one.scope, target) or f"{one.scope}.".startswith(f"{target}.")
-    )
+    return fnmatchcase(one.name, target) or fnmatchcase(one.scope, target) or f"{one.scope}.".startswith(f"{target}.")

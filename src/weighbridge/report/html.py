@@ -41,7 +41,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield f"<p style='opacity:.75'>{escape(page.rows_note)}</p>"
     if page.arena is not None:
         yield from _arena(page.arena)
-    for grid in (page.devices, page.energy):
+    for grid in (page.devices, page.energy, *page.training):
         if grid is not None:
             yield from _grid(grid)
     for verdict in page.verdicts:

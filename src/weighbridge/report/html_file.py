@@ -33,6 +33,7 @@ _SECTIONS: Final = {
     "memory": "memory",
     "arena": "memory",
     "peaks": "memory",
+    "training": "training",
     "roofline": "devices",
     "latency": "devices",
     "throughput": "devices",
@@ -48,6 +49,7 @@ _NAMES: Final = {
     "memory": "Memory",
     "devices": "Devices",
     "energy": "Energy",
+    "training": "Training",
     "conventions": "Conventions and conditions",
 }
 
@@ -103,7 +105,7 @@ def render(reports: Mapping[str, Report], *, policy: str = LIVE, depth: int | No
         "depth": depth,
         "charts": {
             section: [figure for one, figure in figures if _SECTIONS[one.name] == section]
-            for section in ("layers", "memory", "energy")
+            for section in ("layers", "memory", "energy", "training")
         },
         "devices": tuple(_devices(models, figures)),
         "style": style,
@@ -131,7 +133,8 @@ def _enumerated(models: tuple[_Model, ...]) -> Iterator[str]:
 def _contents(models: tuple[_Model, ...]) -> Iterator[tuple[str, str]]:
     if any(model.page.uncounted or not model.is_exact for model in models):
         yield "uncounted", "Not counted"
-    yield from _NAMES.items()
+    trains = any(model.page.training for model in models)
+    yield from ((anchor, name) for anchor, name in _NAMES.items() if trains or anchor != "training")
     if any(model.page.notes for model in models):
         yield "notes", "Notes"
 

@@ -42,6 +42,10 @@ def _blocks(page: Page) -> Iterator[str]:
     if page.energy is not None:
         yield "\n## Energy\n"
         yield from grid_blocks(page.energy)
+    if page.training:
+        yield "\n## Training\n"
+    for grid in page.training:
+        yield from grid_blocks(grid)
     for verdict in page.verdicts:
         yield from _verdict(verdict)
     if page.uncounted:

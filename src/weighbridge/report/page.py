@@ -205,6 +205,7 @@ class Page(NamedTuple):
     devices: Grid | None
     verdicts: tuple[Verdict, ...]
     energy: Grid | None
+    training: tuple[Grid, ...]
     uncounted: tuple[Fault, ...]
     notes: tuple[str, ...]
     tool: str

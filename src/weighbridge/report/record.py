@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a report without a device is made without them
         NodeTime,
         Roofline,
         Throughput,
+        TrainingFit,
     )
 
 __all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report", "by_device", "told_apart"]
@@ -61,7 +62,7 @@ class OnDevice(NamedTuple):
     it draws where the device has a table of energies.
 
     ``nodes`` are in the order of the report's, ``roofline`` is what they lie under; ``deadline`` is there where a frame rate was
-    asked for.
+    asked for, ``training`` where a training plan was.
     """
 
     device: str
@@ -74,6 +75,7 @@ class OnDevice(NamedTuple):
     deadline: Deadline | None = None
     notes: tuple[str, ...] = ()
     roofline: Roofline | None = None
+    training: TrainingFit | None = None
 
 
 def told_apart(names: Iterable[str]) -> tuple[str, ...]:
@@ -112,8 +114,9 @@ class Report:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every number of the network is exact: MACs and parameters, and the memory plan."""
-        return self.facts.exact and self.memory.exact
+        """Whether every number of the network is exact: MACs and parameters, the memory plan, and that of training if there is one."""
+        training = self.memory.training
+        return self.facts.exact and self.memory.exact and (training is None or training.exact)
 
     @property
     def has_stored_widths(self) -> bool:

@@ -64,7 +64,7 @@ def _lines(page: Page, look: Look) -> Iterator[Line]:
     if page.arena:
         yield Line()
         yield from _arena(page.arena, look)
-    for grid in (page.devices, page.energy):
+    for grid in (page.devices, page.energy, *page.training):
         if grid is not None:
             yield Line()
             yield from grid_lines(grid, look.measure)

@@ -59,6 +59,7 @@ def page(
         devices=of_devices.devices,
         verdicts=of_devices.verdicts,
         energy=None if report.energy is None else _energy(report.energy),
+        training=() if report.memory.training is None else _training(report, all_rows),
         uncounted=_faults(report.facts.uncounted, None if all_rows else _FAULTS),
         notes=_notes(_said(report), None if all_rows else _NOTES),
         tool=printable(report.tool),
@@ -85,6 +86,12 @@ def _energy(energy: Bill) -> Grid | None:
     from weighbridge.report.costs import bill
 
     return bill(energy)
+
+
+def _training(report: Report, all_rows: bool) -> tuple[Grid, ...]:
+    from weighbridge.report.training_page import training_grids
+
+    return training_grids(report, all_rows=all_rows)
 
 
 def _map(report: Report) -> ArenaMap | None:

@@ -14,12 +14,13 @@ from tests.report.samples import node, report
 from tests.report.test_altered import REPORTS, altered
 from tests.report.test_map import plans
 from weighbridge import BadSpec, Report
+from weighbridge.memory.training.records import TrainingLayer, TrainingPlan
 from weighbridge.report.charts.drawn import chart, devices_of
 from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.charts.layers import MOST, thinned
 from weighbridge.report.pictures import picture
 
-NAMES = ("inversion", "activations-weights", "memory", "arena", "peaks")
+NAMES = ("inversion", "activations-weights", "memory", "arena", "peaks", "training")
 
 sizes = st.none() | st.integers(0, 10) | st.sampled_from([2**53 + 1, 2**64, 2**90, 10**400, 10**3000])
 names = st.sampled_from(
@@ -40,6 +41,33 @@ names = st.sampled_from(
 )
 
 
+counts = sizes.map(lambda size: size or 0)
+
+
+@st.composite
+def trainings(draw: st.DrawFn) -> TrainingPlan:
+    layers = [
+        TrainingLayer(draw(names), draw(names), draw(names), *(draw(counts) for _ in range(5)), draw(st.booleans()))
+        for _ in range(draw(st.sampled_from([0, 1, 2, 31])))
+    ]
+    figures = {
+        name: draw(counts)
+        for name in ("trained_parameters", "optimiser_bytes", "master_bytes", "saved_bytes", "peak_activation_bytes")
+    }
+    unsure = {name: draw(sizes) for name in ("parameter_bytes", "buffer_bytes", "gradient_bytes", "total_bytes")}
+    return TrainingPlan(
+        rule=draw(names),
+        optimiser=draw(names),
+        mixed_precision=draw(st.booleans()),
+        peak_node=draw(st.none() | names),
+        peak_phase=draw(names),
+        exact=draw(st.booleans()),
+        layers=tuple(layers),
+        **figures,
+        **unsure,
+    )
+
+
 @st.composite
 def reports(draw: st.DrawFn) -> Report:
     nodes = [
@@ -52,6 +80,7 @@ def reports(draw: st.DrawFn) -> Report:
     profile = tuple(draw(sizes) for _ in nodes)
     plan = draw(st.none() | plans)
     changes: dict[str, Any] = {
+        "training": draw(st.none() | trainings()),
         "peak_bytes": {"live": draw(sizes), draw(names): draw(sizes)},
         "peak_node": {"live": draw(st.none() | names)},
         "profile": {"live": profile} if draw(st.booleans()) else {},

@@ -39,6 +39,7 @@ class Held(NamedTuple):
     optimiser_bytes: int
     master_bytes: int
     trained_parameters: int
+    frozen_bytes: int | None
 
 
 def plan_training(graph: Graph, request: Training, operators: Mapping[str, Op] = OPERATORS) -> TrainingPlan:
@@ -135,6 +136,9 @@ def held_bytes(graph: Graph, trained: Mapping[str, Part], request: Training) -> 
             if request.mixed_precision and _is_halved(tensors[name])
         ),
         trained_parameters=sum(prod(part.shape) for part in trained.values()),
+        frozen_bytes=known_total(
+            _weighed(one, request) for one in stored if one.id not in trained and one.role is not Role.BUFFER
+        ),
     )
 
 

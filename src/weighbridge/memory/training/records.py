@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["TrainingLayer", "TrainingPlan"]
+__all__ = ["TrainingLayer", "TrainingPlan", "TrainingPoint"]
 
 
 class TrainingLayer(NamedTuple):
@@ -26,16 +26,30 @@ class TrainingLayer(NamedTuple):
     exact: bool = True
 
 
+class TrainingPoint(NamedTuple):
+    """What training needs at one batch size."""
+
+    batch: int
+    saved_bytes: int
+    peak_activation_bytes: int
+    total_bytes: int | None
+    exact: bool = True
+
+
 class TrainingPlan(NamedTuple):
     """What one step of training needs, by ``rule``.
 
-    ``parameter_bytes`` are the parameters that forward and backward compute with, ``buffer_bytes`` running statistics and constants,
-    ``gradient_bytes`` and ``optimiser_bytes`` of the ``trained_parameters``, ``master_bytes`` their 32-bit copies under mixed
-    precision.  ``saved_bytes`` is all that is kept for the backward pass, and ``peak_activation_bytes`` the most that is kept and
-    in use at once, at ``peak_node`` (under ``autograd`` a module) in the ``peak_phase``.  ``total_bytes`` is the sum of the parts
-    with that peak; under ``autograd`` gradients that are not there yet at the peak are not in it.  Where ``exact`` is false
-    the figures of activations are lower bounds, and ``notes`` say what is missing.  ``asked`` says how it is trained, where not
-    all of it is in the plain way.  ``attention`` is the kernel of attention that was followed.
+    ``parameter_bytes`` are the parameters that forward and backward compute with, ``buffer_bytes`` running statistics and
+    constants, ``gradient_bytes`` and ``optimiser_bytes`` of the ``trained_parameters``, ``master_bytes`` their 32-bit copies under
+    mixed precision; ``frozen_bytes`` are those of the parameters and constants that nothing writes to.
+
+    ``saved_bytes`` is all that is kept for the backward pass, and ``peak_activation_bytes`` the most that is kept and in use at
+    once, at ``peak_node`` (under ``autograd`` a module) in the ``peak_phase``.  ``total_bytes`` is the sum of the parts with that
+    peak; under ``autograd`` gradients that are not there yet at the peak are not in it.  Where ``exact`` is false the figures of
+    activations are lower bounds, and ``notes`` say what is missing.
+
+    ``asked`` says how it is trained, where not all of it is in the plain way.  ``attention`` is the kernel of attention that was
+    followed.  ``by_batch`` has the batch sizes that were asked for.
     """
 
     rule: str
@@ -55,5 +69,7 @@ class TrainingPlan(NamedTuple):
     exact: bool
     asked: tuple[str, ...] = ()
     attention: str = ""
+    frozen_bytes: int | None = 0
+    by_batch: tuple[TrainingPoint, ...] = ()
     layers: tuple[TrainingLayer, ...] = ()
     notes: tuple[str, ...] = ()

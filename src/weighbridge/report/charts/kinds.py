@@ -55,6 +55,13 @@ KINDS: Final[Mapping[str, Kind]] = {
         _drawn_by("peaks"),
         shared=("x",),
     ),
+    "training": Kind(
+        "Training by layer",
+        "What each layer keeps for the backward pass, its parameters and their gradients: activations fall over the depth of a "
+        "network and weights grow, so that both ends are heavy. Layers are those of the graph as written, by the rule autograd modules.",
+        _drawn_by("training"),
+        shared=(),
+    ),
     "roofline": Kind(
         "Roofline",
         "To the right a layer computes more with each byte that it moves, upwards it computes faster. No layer is above the "

@@ -13,7 +13,20 @@ from weighbridge.report.charts.panel import IS_PICKED, Datum, Subject, key
 from weighbridge.report.charts.theme import MUTED, WIDTH
 from weighbridge.report.record import told_apart
 
-__all__ = ["MOST", "NAMED", "layer_axis", "layer_width", "most", "picked_opacity", "rows", "thinned", "unknown_bars"]
+__all__ = [
+    "MOST",
+    "NAMED",
+    "layer_axis",
+    "layer_width",
+    "most",
+    "name_axis",
+    "number_axis",
+    "picked_opacity",
+    "rows",
+    "thinned",
+    "unknown_bars",
+    "width_of",
+]
 
 MOST: Final = 2000
 """So many marks a panel has at most: a browser draws more, but nobody sees them."""
@@ -94,17 +107,31 @@ def layer_axis(subject: Subject, *, is_labelled: bool = True) -> altair.X:
     """
     count = len(subject.report.nodes)
     if count <= NAMED:
-        names = altair.Axis(labelAngle=-90, labelExpr=_ENDS, labelLimit=140, labelOverlap=False, grid=False)
-        axis: Any = names if is_labelled else None
-        return altair.X("name:N", sort=None, title="layer", axis=axis, scale=altair.Scale(domain=_axis_names(subject)))
-    axis = altair.Axis(tickMinStep=1, format=",d", grid=False) if is_labelled else None
+        return name_axis(_axis_names(subject), is_labelled=is_labelled)
+    return number_axis(count, is_labelled=is_labelled)
+
+
+def name_axis(names: Sequence[str], *, is_labelled: bool = True) -> altair.X:
+    """Layers under their ``names``, which are different."""
+    axis = altair.Axis(labelAngle=-90, labelExpr=_ENDS, labelLimit=140, labelOverlap=False, grid=False)
+    shown: Any = axis if is_labelled else None
+    return altair.X("name:N", sort=None, title="layer", axis=shown, scale=altair.Scale(domain=list(names)))
+
+
+def number_axis(count: int, *, is_labelled: bool = True) -> altair.X:
+    """So many layers by their number."""
+    axis: Any = altair.Axis(tickMinStep=1, format=",d", grid=False) if is_labelled else None
     scale = altair.Scale(domain=[0.5, count + 0.5], nice=False, zero=False)
     return altair.X("layer:Q", title="layer, in the order in which they run", axis=axis, scale=scale)
 
 
 def layer_width(subject: Subject) -> float:
     """The width of a bar, in pixels: the room of a layer, or of a stretch where there are many."""
-    count = len(subject.report.nodes)
+    return width_of(len(subject.report.nodes))
+
+
+def width_of(count: int) -> float:
+    """That of a bar among so many layers."""
     room = WIDTH / (count if 0 < count <= MOST else _STRETCHES)
     return round(max(1.0, _BETWEEN * room), 2)
 
