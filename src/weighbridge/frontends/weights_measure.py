@@ -142,7 +142,8 @@ def _values_of(values: Array, dtype: DType, zero: int, codebook_bits: int | None
         return _Values(found.tolist())
     entries = (1 << codebook_bits) - (1 if fillers else 0)
     book = shared(values, entries)
-    squares = float(np.dot(values.astype(np.float64), values.astype(np.float64))) if values.size else 0.0
+    with np.errstate(over="ignore"):
+        squares = float(np.square(values, dtype=np.float64).sum())
     is_known = np.isfinite(book.squared_error) and np.isfinite(squares)
     relative = book.squared_error / squares if is_known and squares else None
     notes = () if book.converged else (f"the codebook still moves after {_MOST_STEPS:,} steps of k-means",)
@@ -161,7 +162,10 @@ def shared(values: Array, entries: int) -> Shared:
     scale = float(max(abs(ordered[0]), abs(ordered[-1])))
     if scale > _LARGE:
         found = shared(ordered / scale, entries)
-        return found._replace(values=found.values * scale, squared_error=found.squared_error * scale * scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return found._replace(
+                values=found.values * scale, squared_error=float(np.square(scale) * found.squared_error)
+            )
     sums = np.concatenate(([0.0], np.cumsum(ordered, dtype=np.float64)))
     centroids = np.linspace(float(ordered[0]), float(ordered[-1]), entries)
     bounds = _bounds(ordered, centroids)

@@ -49,7 +49,10 @@ def decoded(data: Any, dtype: DType, elements: int) -> Array:
         # A bfloat16 is the upper half of a float32.
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
     values = np.frombuffer(data, _PLAIN[dtype.name])
-    return values.astype(np.float32) if dtype.name == "float16" else values
+    if dtype.name != "float16":
+        return values
+    with np.errstate(invalid="ignore"):  # what is no number stays none
+        return values.astype(np.float32)
 
 
 def _is_packed(dtype: DType) -> bool:
