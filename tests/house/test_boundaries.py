@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
-CORE = ("graph.py", "builder.py", "operators/record.py", "passes/static.py", "counts/facts.py", "memory/records.py")
+CORE = (
+    *("graph.py", "builder.py", "operators/record.py", "passes/static.py", "counts/facts.py", "memory/records.py"),
+    "compression/layer.py",
+)
 
 
 def ruff(planted: str, name: str) -> str:
@@ -69,6 +72,8 @@ LAYERS = "The vocabulary stands at the bottom"
         ("counts/facts.py", "import onnx", FRAMEWORKS),
         ("operators/record.py", "import numpy", FRAMEWORKS),
         ("estimates/fit.py", "from weighbridge.devices.read import read_device", FRAMEWORKS),
+        ("compression/huffman.py", "import numpy", FRAMEWORKS),
+        ("frontends/weights.py", "import safetensors", FRONT_END),
         ("memory/records.py", "from weighbridge.devices.device import Device", DEVICES),
         ("graph.py", "from weighbridge.counts.facts import NetworkFacts", LAYERS),
         ("report/record.py", "import onnx", FRONT_END),

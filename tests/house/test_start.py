@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-FRAMEWORKS = {"onnx", "numpy", "google.protobuf", "torch", "tensorflow", "tflite", "flatbuffers"}
+FRAMEWORKS = {"onnx", "numpy", "safetensors", "google.protobuf", "torch", "tensorflow", "tflite", "flatbuffers"}
 EXPORTED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "small_net.pt2"
 DRAWING = {"altair", "jinja2", "vl_convert"}
 LIBRARIES = {"rich", "typer", "cattrs", "click"}
@@ -43,6 +43,8 @@ def test_importing_the_package_loads_nothing_else() -> None:
         ("weigh", str(EXPORTED), "--batch", "4"),
         ("report", "--help"),
         ("plot", "--help"),
+        ("compress", "--help"),
+        ("compress", "alexnet", "--plan", "deep-compression"),
     ],
     ids=lambda arguments: " ".join(Path(one).name for one in arguments),
 )
@@ -60,6 +62,9 @@ def test_a_command_that_reads_no_saved_report_loads_nothing_for_it() -> None:
         "report.json_text",
         "report.charts",
         "report.html_file",
+        "compressing",
+        "compression",
+        "cli.compress",
     }
     assert not modules & {f"weighbridge.{name}" for name in unasked}
 

@@ -247,13 +247,14 @@ def _published_total(found: Compression, compared: ComparedTotal) -> Grid:
         ),
         ("times smaller", _plain(published.ratio), ratio, significant(float(compared.ratio))),
     ]
-    columns = (Column(""), Column("published", True), Column("ours", True), Column("published layers added up", True))
+    columns = (Column(""), Column("published", True), Column("ours", True), Column("layers added up", True))
     return Grid("the whole", columns, tuple(GridRow(row) for row in rows), tuple(_gap(found, compared)))
 
 
 def _gap(found: Compression, compared: ComparedTotal) -> Iterator[str]:
     """The difference in numbers."""
     published = compared.published
+    yield "layers added up: the published percentages, each of its layer's dense size"
     if compared.implied_fillers:
         with_them = decimal_bytes(compared.bytes_with_implied_fillers)
         yield (
