@@ -47,24 +47,23 @@ def fake_copy(
     memo: dict[int, Any] = {}
     for tensor in _tensors(model):
         if id(tensor) not in memo:
-            memo[id(tensor)] = _fake(mode, _cast(tensor, dtype), storages)
+            memo[id(tensor)] = _fake(mode, tensor, storages, dtype)
     (copied,) = _copied((model,), memo, lambda tensor: _fake(mode, tensor, storages))
-    given = _copied((model, *others), memo, lambda tensor: _fake(mode, _cast(tensor, dtype), storages))[1:]
+    given = _copied((model, *others), memo, lambda tensor: _fake(mode, tensor, storages, dtype))[1:]
     return copied, *given
 
 
-def _cast(tensor: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
-    """A tensor without values of another element type in the place of a floating one."""
-    if dtype is None or tensor.dtype in (dtype, None) or not tensor.dtype.is_floating_point or is_lazy(tensor):
-        return tensor
-    made = torch.empty_like(tensor, dtype=dtype, device="meta")
-    return nn.Parameter(made, requires_grad=tensor.requires_grad) if isinstance(tensor, nn.Parameter) else made
-
-
-def _fake(mode: FakeTensorMode, tensor: torch.Tensor, storages: dict[Any, torch.UntypedStorage]) -> torch.Tensor:
+def _fake(
+    mode: FakeTensorMode,
+    tensor: torch.Tensor,
+    storages: dict[Any, torch.UntypedStorage],
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
     made = twin(tensor, storages)
     if not made.is_meta or type(made) not in _PLAIN or is_lazy(made):
         return made
+    if dtype is not None and made.dtype.is_floating_point:
+        made = made.detach().to(dtype)
     fake: torch.Tensor = FakeTensor(mode, made.detach(), torch.device("cpu"))
     if isinstance(tensor, nn.Parameter):
         fake = nn.Parameter(fake, requires_grad=tensor.requires_grad)

@@ -1,7 +1,7 @@
 """Where PyTorch takes another way on a processor than on tensors without values, and what it allocates there.
 
-The rules are those of version 2.14, read off what its operators do on the CPU under ``no_grad``; the tests hold them
-against ``MemTracker``, which sees the calls of a real run.
+The rules are those of version 2.14, read off what its operators do on the CPU, under ``no_grad`` where autograd would take
+another way; the tests hold them against ``MemTracker``, which sees the calls of a real run.
 """
 
 from __future__ import annotations
@@ -116,10 +116,33 @@ def _embedding_bag(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
     return None, 0 if is_plain else (call["indices"].numel() + 1) * one, call["offsets"].numel() * one, maxima * one
 
 
+def _recurrent_layer(args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> tuple[int | None, ...] | None:
+    """What a layer of oneDNN keeps for its backward pass, in pages of 4096 B: fitted to what version 3.12 asks for.
+
+    These are the gates, three times the states that go in (one layer's and the one before it), twice the cells, and the
+    states that come out.  Rows of all but the cells start at a multiple of 64 B, and not at one of 1024.
+    """
+    call = _given(_aten.mkldnn_rnn_layer.default, args, kwargs)
+    if not call["train"]:
+        return None
+    steps, batch, width = map(int, call["input"].shape)
+    hidden, one = int(call["hidden_size"]), int(call["input"].element_size())
+
+    def row(elements: int) -> int:
+        padded = math.ceil(elements * one / 64) * 64
+        return padded + 64 if padded % 1024 == 0 else padded
+
+    states = 2 * (steps + 1) * batch * row(max(width, hidden))
+    cells = 2 * (steps + 1) * batch * hidden * one
+    parts = (steps * batch * row(4 * hidden), states, states, states, cells, cells, steps * batch * row(hidden))
+    return None, None, None, sum(math.ceil(part / 4096) * 4096 for part in parts)
+
+
 AUXILIARY: Final[Mapping[Any, Callable[..., tuple[int | None, ...] | None]]] = {
     _aten.native_batch_norm.default: _batch_norm,
     _aten._embedding_bag.default: _embedding_bag,  # noqa: SLF001
     _aten._embedding_bag_forward_only.default: _embedding_bag,  # noqa: SLF001
+    _aten.mkldnn_rnn_layer.default: _recurrent_layer,
 }
 """Operators whose results have other sizes on a processor: their bytes, None where they are what they are anywhere."""
 

@@ -10,15 +10,16 @@ import gc
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.parameter import is_lazy
 
 from weighbridge.errors import BadModel, BadSpec, WeighbridgeError, said_by
-from weighbridge.frontends.torch_copy import fake_copy, real_copy
+from weighbridge.frontends.torch_copy import fake_copy, meta_copy, real_copy
 from weighbridge.frontends.torch_forward import (
     Failed,
     check_arguments,
@@ -98,7 +99,13 @@ def training_run(
         except Failed as failed:
             has_values = not any(tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))
             raise _ours(model, failed if has_values else first) from None
-    return run._replace(notes=(*autocast, _RAN.format(reason=first_line(first.error)), *run.notes))
+    return run._replace(notes=(*autocast, _RAN.format(reason=_reason(first.error)), *run.notes))
+
+
+def _reason(error: BaseException) -> str:
+    """Why a step without values could not be taken."""
+    operator = getattr(error, "func", None)
+    return first_line(error) if operator is None else f"what {operator} gives depends on them"
 
 
 def _ours(model: nn.Module, failed: Failed) -> WeighbridgeError:
@@ -138,20 +145,36 @@ class _Attempt(NamedTuple):
         """The step's record; ``without`` are the modules that an earlier try showed to have no use for an adapter."""
         mode: Any = FakeTensorMode(allow_non_fake_inputs=True) if self.is_fake else nullcontext()
         try:
-            copied, *given = self._copied(mode, model, args, kwargs)
+            copied, *given = self._copied(mode, self._sized(model, args, kwargs), args, kwargs)
         except Exception as error:
             raise Failed(error, while_copying=True) from None
         with mode:
             if not model.training:
                 copied.train()
             changed = self.changes.made_to(copied, without)
-            run = _taken(copied, given[0], given[1], self.attention, is_fake=self.is_fake)
+            try:
+                run = _taken(copied, given[0], given[1], self.attention, is_fake=self.is_fake)
+            except Failed as failed:
+                if not isinstance(failed.error, BadModel) or not changed.idle(changed.adapters):
+                    raise
         idle = changed.idle(changed.adapters)
         if idle:
             return self.run(model, args, kwargs, without | idle)
         notes = [] if model.training else [_TRAIN]
         notes += changed.notes(without)
         return run._replace(notes=(*notes, *run.notes))
+
+    def _sized(self, model: nn.Module, args: Any, kwargs: Any) -> nn.Module:
+        """The model, or a copy of it whose lazy modules have got their sizes from a first call, as an optimiser needs them."""
+        lazy = [path for path, one in model.named_parameters() if is_lazy(one) and one.requires_grad]
+        if not lazy:
+            return model
+        copied, *given = (meta_copy if self.is_fake else real_copy)(model, args, kwargs)
+        with torch.no_grad():
+            copied(*given[0], **given[1])
+        for path in lazy:
+            copied.get_parameter(path).requires_grad_(True)
+        return cast(nn.Module, copied.train(model.training))
 
     def _copied(self, mode: Any, model: nn.Module, args: Any, kwargs: Any) -> tuple[Any, ...]:
         if self.is_fake:

@@ -35,6 +35,11 @@ class Changes(NamedTuple):
         """
         paths = {path: module for path, module in model.named_modules() if path}
         adapters = {path: rank for path, rank in _adapted(paths, self.lora).items() if path not in without}
+        if without and not adapters:
+            what = f"nobody calls {_some(without)}, so that an adapter there would do nothing"
+            raise BadSpec(
+                what, where="lora", hint="name layers that are called: the weights of these are read by others"
+            )
         checkpoints = _outermost(
             path for pattern in self.checkpoint for path in _matching(paths, pattern, "checkpoint")
         )
@@ -61,7 +66,7 @@ class Changed(NamedTuple):
     def notes(self, without: frozenset[str]) -> Iterator[str]:
         """What to say of the run; ``without`` are modules that should have had an adapter, and were called by nobody.
 
-        Raises ``BadSpec`` where nothing is left of what was asked for.
+        Raises ``BadSpec`` where there was no checkpoint.
         """
         if without and not self.adapters:
             what = f"no module calls {_some(without)}, so that an adapter there would do nothing"

@@ -56,7 +56,7 @@ class _Life(weakref.ref[torch.UntypedStorage]):
 
 
 class _Saved:
-    """A storage that was saved: where first, and the operation of autograd that first read it again."""
+    """A storage that was saved: where first, and by which operation of autograd, which tells its name when it reads it."""
 
     __slots__ = ("by", "bytes", "scope", "span")
 
@@ -65,7 +65,10 @@ class _Saved:
 
 
 class _Packed:
-    """What the graph of autograd holds in the place of a tensor, and how often that had been written by then."""
+    """What the graph of autograd holds in the place of a tensor, and how often that had been written by then.
+
+    ``saved`` is what this was the first to save, if anything.
+    """
 
     __slots__ = ("saved", "tensor", "version")
 
@@ -165,6 +168,8 @@ class Step(TorchDispatchMode):
         if func in _KERNELS:
             self.attention[_KERNELS[func]] += 1
         result = func(*args, **kwargs)
+        if self._is_fake and isinstance(result, tuple):
+            result = _apart(result)
         sizes = AUXILIARY.get(func) if self._is_fake else None
         self._note(func, result, None if sizes is None else sizes(args, kwargs, result))
         return result
@@ -246,10 +251,11 @@ class Step(TorchDispatchMode):
             if life is None:
                 life = self._born(storage, "outside", 0)
             if life.span.saved is None:
+                size = storage.nbytes() if life.span.kind == "outside" else life.span.bytes
                 by = "checkpoint" if _is_checkpoint() else ""
-                life.span.saved = _Saved(storage.nbytes(), self._scopes.current(), by, life.span)
+                life.span.saved = _Saved(size, self._scopes.current(), by, life.span)
                 self._saved.append(life.span.saved)
-            saved = life.span.saved
+                saved = life.span.saved
         self._is_packing = True
         try:  # a result of the operation that saves it would hold that operation, and be held by it
             return _Packed(tensor if tensor.grad_fn is None else tensor.detach(), saved)
@@ -266,6 +272,19 @@ class Step(TorchDispatchMode):
         if packed.saved is not None and not packed.saved.by:
             packed.saved.by = name
         return packed.tensor
+
+
+def _apart(results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of a call, each a tensor of its own: kernels make several where the rule of one without values gives one twice."""
+    if len({id(one) for one in results if one is not None}) == sum(one is not None for one in results):
+        return results
+    seen: set[int] = set()
+    apart = []
+    for one in results:
+        again = isinstance(one, torch.Tensor) and id(one) in seen
+        apart.append(torch.empty_like(one) if again else one)
+        seen.add(id(one))
+    return tuple(apart)
 
 
 def _storages(tensor: torch.Tensor) -> list[torch.UntypedStorage]:

@@ -10,8 +10,8 @@ __all__ = ["AutogradRun", "HeldAtPeak", "SavedStorage"]
 class SavedStorage(NamedTuple):
     """A storage that autograd keeps for the backward pass, once however many tensors of it are saved.
 
-    ``scope`` is the path of the module whose forward saved it first.  ``by`` is the operation whose backward first read it, as
-    autograd names it ("Convolution", "NativeLayerNorm"), or "checkpoint"; "" where the backward pass had no use for it.
+    ``scope`` is the path of the module whose forward saved it first.  ``by`` is the operation that did, as autograd names it
+    ("Convolution", "NativeLayerNorm"), or "checkpoint"; "" where the backward pass did not come to it.
     ``kind`` is ``activation``, ``input`` (of the network), ``constant`` (a tensor from outside the forward pass that is
     neither), ``parameter`` or ``buffer``: the last two exist with the model and are in no total of what is saved.
     """
