@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from weighbridge.frontends.torch_inputs import TensorSpec
     from weighbridge.graph import Graph
     from weighbridge.report import Report
+    from weighbridge.report.what_if import WhatIf
 
 __all__ = [
     "BadModel",
@@ -40,6 +41,7 @@ __all__ = [
     "TensorSpec",
     "UnsupportedFormat",
     "WeighbridgeError",
+    "WhatIf",
     "__version__",
     "compress",
     "load",
@@ -58,6 +60,7 @@ _HOMES = {
     "Compression": "compression.record",
     "Graph": "graph",
     "Report": "report",
+    "WhatIf": "report.what_if",
     "TensorSpec": "frontends.torch_inputs",
 }
 

@@ -17,7 +17,7 @@ from weighbridge.units import decimal_bytes, exact, joules, seconds, significant
 if TYPE_CHECKING:
     from weighbridge.estimates import Conditions, Need, Region
 
-__all__ = ["DETAILED", "briefs", "verdicts"]
+__all__ = ["DETAILED", "briefs", "conditions_of", "verdicts"]
 
 DETAILED = 3
 """So many devices are shown one by one, more only in a table."""
@@ -53,7 +53,7 @@ def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
         sentence=_sentence(on),
         regions=regions,
         times=(*_times(on, no_floor), *_rates(on), *_deadline(on), *_energy(on)),
-        conditions=_conditions(on.conditions),
+        conditions=conditions_of(on.conditions),
         notes=tuple(printable(note, 400) for note in on.notes if note not in said and not note.startswith(NO_LATENCY)),
         grids=tuple(grid for grid in (slowest_layers(on, all_rows), batches(on)) if grid is not None),
     )
@@ -232,7 +232,8 @@ def _energy(on: OnDevice) -> Iterator[str]:
         yield f"charge {charge_sentence(energy.charge, run)}"
 
 
-def _conditions(conditions: Conditions) -> str:
+def conditions_of(conditions: Conditions) -> str:
+    """Hardware, precision, batch and runtime, without which a time means nothing."""
     batch = "batch unknown" if conditions.batch is None else f"batch {conditions.batch:,}"
     runtime = conditions.runtime or "no runtime: a bound from the data sheet, not a measurement"
     parts = (conditions.hardware, conditions.precision or "precision unknown", batch, runtime)

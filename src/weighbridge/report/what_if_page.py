@@ -9,9 +9,10 @@ from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.headlines import NOT_VERIFIED, lower_bound
 from weighbridge.report.page import Table
-from weighbridge.report.record import Report, by_device
+from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
+from weighbridge.report.verdicts import conditions_of
 from weighbridge.report.view import subtitle
 from weighbridge.report.view import title as title_of
 from weighbridge.report.what_if import LayerChange, LayerFigures, Metric, WhatIf, compared
@@ -50,6 +51,13 @@ _HEADLINES: Final = (
     ("nonzero_macs", "of them not zero", "macs"),
 )
 """What the first sentence says: a metric, its name there, and the dense one that it has to differ from to be said."""
+_PAIRS: Final = (
+    ("weights", "weights"),
+    ("weight_bytes", "bytes of weights"),
+    ("macs", "MACs"),
+    ("output_bytes", "bytes of output"),
+)
+"""Figures of layers, and what they are called."""
 _WORDS: Final = ("verdict", "bound")
 _NO_BOUND: Final = "* is of what is counted on both sides: neither a floor nor a ceiling"
 _MUCH: Final = 0.5
@@ -134,9 +142,11 @@ def sentences(found: WhatIf) -> Iterator[str]:
 
 def _conclusion(found: WhatIf, devices: Sequence[str]) -> str:
     """The point of the figures, where they have one and are exact."""
-    sizes = [found.metric(name) for name in ("parameters", "nonzero_parameters", "parameter_bytes")]
+    nonzero, macs = found.metric("nonzero_parameters"), found.metric("macs")
+    sizes = [found.metric(name) for name in ("parameters", "parameter_bytes")]
     small = min((one.ratio for one in sizes if one.ratio is not None and one.exact), default=1.0)
-    macs = found.metric("macs")
+    if small == 1 and nonzero.exact and nonzero.ratio not in (None, 1.0):
+        return ": zeros save neither bytes nor time by themselves"
     if small > _MUCH or macs.ratio is None or not macs.exact or macs.ratio < _HARDLY:
         return ""
     floors = [(device, found.metric("floor_s", device)) for device in devices[:3]]
@@ -208,7 +218,24 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
         Column("after/before", is_number=True),
         Column("times smaller", is_number=True, rank=2),
     )
-    return Grid(_heading(name, found), columns, tuple(rows), tuple(notes))
+    return Grid(_heading(name, found), columns, tuple(rows), (*notes, *_said_of(device, found)))
+
+
+def _said_of(device: str | None, found: WhatIf) -> Iterator[str]:
+    """The conditions of the times on a device, before and after where they differ, and why what is unknown is."""
+    bills = [report.energy for report in (found.before, found.after) if device is None and report.energy is not None]
+    yield from (printable(note, 300) for note in dict.fromkeys(note for bill in bills for note in bill.notes))
+    sides = [on for report in (found.before, found.after) if (on := by_device(report).get(device or "")) is not None]
+    yield from dict.fromkeys(conditions_of(on.conditions) for on in sides)
+    notes = dict.fromkeys(note for on in sides for note in (*_why_unknown(on), *on.latency.notes))
+    yield from (printable(note, 300) for note in notes)
+
+
+def _why_unknown(on: OnDevice) -> Iterator[str]:
+    if on.fit.verdict == "unknown":
+        yield from on.fit.notes
+    if on.energy is not None and on.energy.total_j is None:
+        yield from on.energy.notes
 
 
 def _is_enough(metric: Metric) -> bool:
@@ -292,20 +319,29 @@ def _layers(found: WhatIf, most: int | None) -> Grid:
         weight = {layer.name: _difference(layer, found.before) for layer in changed}
         largest = set(sorted(weight, key=lambda name: -weight[name])[:most])
         changed = tuple(layer for layer in changed if layer.name in largest)
-    rows = tuple(_layer_row(layer) for layer in changed)
+    pairs = [(name, title) for name, title in _PAIRS if _differs(found.layers, name)]
+    zeros = any(_has_zeros(layer.after) for layer in found.layers)
+    rows = tuple(_layer_row(layer, [name for name, _ in pairs], zeros) for layer in changed)
     of = "" if len(changed) == len(found.layers) else f", the {len(changed)} that differ most"
     columns = (
         Column("layer"),
-        Column("operator", rank=2),
-        Column("weights before", is_number=True),
-        Column("weights after", is_number=True),
-        Column("not zero", is_number=True, rank=1),
-        Column("MACs before", is_number=True),
-        Column("MACs after", is_number=True),
+        Column("", rank=1),
+        Column("operator", rank=3),
+        *(Column(title, is_number=True) for _, title in pairs),
+        *([Column("not zero", is_number=True)] if zeros else []),
         Column("output", rank=2),
     )
     notes = ("--all shows every layer, and the JSON has them",) if of else ()
     return Grid(f"layers that differ: {len(found.layers):,}{of}", columns, rows, notes)
+
+
+def _differs(layers: Sequence[LayerChange], name: str) -> bool:
+    """Whether a figure of layers has something to say: bytes alone where what they are of is as it was."""
+    if not name.endswith("_bytes"):
+        return any(getattr(one.before, name, None) != getattr(one.after, name, None) for one in layers)
+    both = [(one.before, one.after) for one in layers if one.before is not None and one.after is not None]
+    of = "weights" if name == "weight_bytes" else "output"
+    return any(getattr(a, name) != getattr(b, name) and getattr(a, of) == getattr(b, of) for a, b in both)
 
 
 def _difference(layer: LayerChange, whole: Report) -> float:
@@ -320,35 +356,33 @@ def _figure(side: LayerFigures | None, name: str) -> int:
     return 0 if side is None else getattr(side, name) or 0
 
 
-def _layer_row(layer: LayerChange) -> GridRow:
+def _layer_row(layer: LayerChange, names: Sequence[str], zeros: bool) -> GridRow:
     old, new = layer.before, layer.after
-    shown = new or old
-    assert shown is not None
-    operator = (
-        shown.operator
-        if old is None or new is None or old.operator == new.operator
-        else f"{old.operator} → {new.operator}"
-    )
     return GridRow(
         (
             printable(layer.name, 44),
-            printable(operator, 44),
-            _count(old, "weights"),
-            _count(new, "weights"),
-            _count(new, "nonzero_weights") if _has_zeros(new) else "",
-            _count(old, "macs"),
-            _count(new, "macs"),
-            "" if shown.output is None else "x".join(map(str, shown.output)),
+            "new" if old is None else "gone" if new is None else "",
+            printable(_change(old, new, "operator"), 44),
+            *(_change(old, new, name) for name in names),
+            *([_change(None, new, "nonzero_weights") if _has_zeros(new) else ""] if zeros else []),
+            _change(old, new, "output"),
         )
     )
 
 
+def _change(old: LayerFigures | None, new: LayerFigures | None, name: str) -> str:
+    """``before -> after``, or the one of them that there is or that both are."""
+    sides = [_shown(getattr(side, name)) for side in (old, new) if side is not None]
+    return " -> ".join(dict.fromkeys(sides))
+
+
+def _shown(value: int | str | tuple[int, ...] | None) -> str:
+    if value is None:
+        return _UNKNOWN
+    if isinstance(value, tuple):
+        return "x".join(map(str, value)) or "scalar"
+    return value if isinstance(value, str) else exact(value)
+
+
 def _has_zeros(side: LayerFigures | None) -> bool:
     return side is not None and side.nonzero_weights != side.weights
-
-
-def _count(side: LayerFigures | None, name: str) -> str:
-    if side is None:
-        return "-"
-    value = getattr(side, name)
-    return _UNKNOWN if value is None else exact(value)
