@@ -69,7 +69,7 @@ class Spaces:
         return sum((self._sizes[space] - gone.get(space, 0)) * each for space, each in self.flat(term))
 
     def flat(self, term: Term) -> Term:
-        """``term`` by spaces that are bound to nothing; neighbours of one space are one segment."""
+        """``term`` by spaces that are bound to nothing."""
         found: list[Segment] = []
         pending = [*reversed(term)]
         while pending:
@@ -77,8 +77,6 @@ class Spaces:
             bound = self._bound.get(space)
             if bound is not None:
                 pending.extend(reversed(times(bound, each)))
-            elif found and found[-1].space == space:
-                found[-1] = Segment(space, found[-1].each + each)
             else:
                 found.append(Segment(space, each))
         return tuple(found)
@@ -155,8 +153,10 @@ class Spaces:
 
     def _shares(self, flat: Term, count: int) -> Term | None:
         """A part of every space, as many times as it stands in an axis; None where these do not divide."""
+        if all(each % count == 0 for _, each in flat):
+            return tuple(Segment(space, each // count) for space, each in flat)
         found = _by_space(flat)
-        if count < 1 or any(each % count for each in found.values()):
+        if any(each % count for each in found.values()):
             return None
         return tuple(Segment(space, each // count) for space, each in found.items())
 
