@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from weighbridge import estimates
+from weighbridge.compression import Compression
 from weighbridge.report.record import Report
 
 __all__ = ["page"]
@@ -26,7 +28,14 @@ by name, and is `{ }` without one.
 This page is made from the records themselves. `[ ]` marks lists, `{ }` objects whose keys are names such as those of the
 peak's policies.
 """
-WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false", NoneType: "null"}
+WORDS = {int: "whole number", float: "number", Fraction: "number", str: "text", bool: "true or false", NoneType: "null"}
+COMPRESSION = """\
+# A compression
+
+`weighbridge compress SOURCE --json -` prints another object; `weighbridge.compress(SOURCE).to_dict()` is the same in Python. The same
+holds for its keys and values. Sizes from given ratios may have a part of a bit. [Compressed size](compressed-size.md) says what is
+counted.
+"""
 FIRST = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "energy", "notes")
 
 
@@ -38,7 +47,19 @@ def page() -> str:
     for record, paths in records.items():
         title = ", ".join(f"`{path}`" for path in dict.fromkeys(paths)) if paths != [""] else "The whole"
         parts += [f"## {title}\n", described(record), table(record)]
-    return "\n".join(parts)
+    return "\n".join([*parts, *of_a_compression()])
+
+
+def of_a_compression() -> list[str]:
+    """The records of ``weighbridge compress``."""
+    records: dict[type, list[str]] = {}
+    collect(Compression, "", records)
+    parts = [COMPRESSION]
+    for record, paths in records.items():
+        if record is not Compression:
+            parts.append("## Of a compression: " + ", ".join(f"`{path}`" for path in dict.fromkeys(paths)) + "\n")
+        parts += [described(record), table(record)]
+    return parts
 
 
 def fields(record: type) -> dict[str, Any]:
@@ -79,10 +100,11 @@ def shown(hint: Any) -> str:
     """A type in words."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        inner = [shown(argument) for argument in arguments if argument is not int or float not in arguments]
+        wider = float in arguments or Fraction in arguments
+        inner = [shown(argument) for argument in arguments if argument is not int or not wider]
         return " or ".join(sorted(dict.fromkeys(inner), key=lambda text: text == "null"))
     if origin is tuple:
-        return f"[ {shown(arguments[0])} ]"
+        return f"[ {', '.join(shown(argument) for argument in arguments if argument is not Ellipsis)} ]"
     if arguments:
         return f"{{ {shown(arguments[-1])} }}"
     return WORDS.get(hint) or "object"

@@ -56,7 +56,7 @@ def entries() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def later() -> set[str]:
     """The paths of what is not reproduced yet: of tables, or of single entries."""
-    return {key for group in _sheet()["later"] for key in group["keys"]}
+    return {key for group in _sheet().get("later", []) for key in group["keys"]}
 
 
 def page() -> str:
@@ -70,7 +70,8 @@ def page() -> str:
         if "part" in section:
             parts.append(f"## {section['part']}\n")
         parts.append(_section(section, names))
-    parts += ["## Not yet\n", *(f"- {group['says']} ({group['reason']})" for group in sheet["later"])]
+    if "later" in sheet:
+        parts += ["## Not yet\n", *(f"- {group['says']} ({group['reason']})" for group in sheet["later"])]
     return "\n".join(parts) + "\n"
 
 

@@ -314,8 +314,8 @@ def _notes_of_ratios(layers: list[LayerSize]) -> Iterator[str]:
     unknown = [layer.name for layer in layers if layer.fillers is None]
     if unknown:
         yield (
-            f"how many fillers {_some(unknown)} take depends on where the weights stand: they are left out, so sizes are lower "
-            "bounds; the estimate beside has those expected of positions that are independent of each other"
+            f"how many fillers there are in {_some(unknown)} depends on where the weights stand: they are left out, so sizes are "
+            "lower bounds; the estimate beside has those expected of positions that are independent of each other"
         )
 
 

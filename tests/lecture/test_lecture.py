@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 
 from docs import generate_lecture
-from tests.lecture import activations, energies, measurements, operations, parameters  # noqa: F401 (they register their checks)
+from tests.lecture import activations, compression, energies, measurements, operations, parameters  # noqa: F401 (they register their checks)
 from tests.lecture.entries import CHECKS
 
 LATER = generate_lecture.later()

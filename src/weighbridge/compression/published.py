@@ -53,8 +53,8 @@ class Comparison(NamedTuple):
 class ComparedTotal(NamedTuple):
     """The published sizes of single layers added up, in bytes, before and after Huffman coding, beside ``published``.
 
-    ``implied_fillers`` are those of the layers that neither rounding nor anything but fillers explains, and
-    ``bytes_with_implied_fillers`` is our size with them.
+    ``implied_fillers`` are those of the layers that rounding does not explain and fillers do, ``bytes_with_implied_fillers`` is our
+    size with them.
     """
 
     published: PublishedTotal

@@ -98,7 +98,8 @@ def _subtitle(found: Compression) -> str:
 
 def _headlines(found: Compression) -> Iterator[Headline]:
     total = found.total
-    times = f", {significant(float(total.pruned_ratio))} times fewer" if total.pruned_ratio else ""
+    fewer = total.pruned_ratio if total.kept_share < 1 else None
+    times = f", {significant(float(fewer))} times fewer" if fewer else ""
     of = f"{_percent(100 * total.kept_share)} of {exact(total.weights)} weights{times}"
     yield Headline("weights kept", Quantity(_amount(total.kept), _amount(total.kept)), of)
     parameters = total.weights + total.biases + total.other_parameters
