@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from weighbridge.compression.layer import LayerSize, Weight, from_histograms, from_ratios, unread
+from weighbridge.compression.layer import LayerSize, Weight, check_kept, from_histograms, from_ratios, unread
 from weighbridge.compression.record import Compression, compression
 from weighbridge.compression.rules import REST, Rule, TargetRule, checked, rules_of
 from weighbridge.compression.weights import Held, held_by
@@ -16,6 +16,7 @@ from weighbridge.errors import BadModel, BadSpec
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.sources import Given, Sizes, Source, check, file_of, is_module, is_named_model, read
+from weighbridge.written import shown
 
 if TYPE_CHECKING:
     from weighbridge.frontends.compression_plan import Plan
@@ -118,7 +119,10 @@ def _plan(plan: str | os.PathLike[str] | None) -> Plan | None:
         return None
     from weighbridge.frontends.compression_plan import read_plan
 
-    return read_plan(os.fspath(plan))
+    path = os.fspath(plan) if isinstance(plan, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        raise BadSpec(f"must be the name or the path of a plan, not {shown(plan)}", where="plan")
+    return read_plan(path)
 
 
 def _stated(name: str, field: str, given: Ratios | None) -> Iterator[TargetRule]:
@@ -153,7 +157,11 @@ def _read(source: Any, given: Given, tell: Tell, ratios_only: bool) -> _Read:
     if isinstance(source, Graph):
         _no_sizes(given, "a graph has its sizes already")
         return _Read(held_by(source), None, "", "graph")
-    if is_module(source) or (isinstance(source, Mapping) and _is_state(source)):
+    if isinstance(source, Mapping) and not _is_state(source):
+        raise BadSpec(
+            "a mapping of weights has PyTorch tensors by name", hint="give the state_dict of a module, or a file"
+        )
+    if is_module(source) or isinstance(source, Mapping):
         return _of_state(source, given, ratios_only)
     bare = _bare_file(source)
     if bare is not None:
@@ -263,6 +271,8 @@ def _with_extra(module: str, found: Any) -> Values:
 def _sized(weight: Weight, rule: Rule, values: Values | None, tell: Tell) -> LayerSize:
     if values is None:
         return from_ratios(weight, rule)
+    if rule.keep is not None:
+        check_kept(weight, rule.keep)
     stored = values.get(weight.parameter)
     if stored is None or stored.read is None:
         return unread(weight, stored.reason if stored else "the file makes it in another way than as a stored tensor")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -118,6 +119,44 @@ def test_a_report_never_overwrites_what_is_read(capsys, model: Path) -> None:
     Path("plan.json").write_text('name = "p"\n[layers.fc]\nkeep = 0.5\n', encoding="utf-8")
     assert "would overwrite the plan" in refusal(capsys, str(model), "--plan", "plan.json", "-o", "plan.json")
     assert model.read_bytes() == before
+
+
+def test_no_layer_is_pruned_to_nothing(capsys, model: Path) -> None:
+    assert "keeping 0.0002 of 4,096 weights leaves less than one" in refusal(capsys, str(model), "--keep", "0.0002")
+
+
+@pytest.mark.parametrize("library", ["numpy", "safetensors"])
+def test_a_library_that_is_not_there(capsys, monkeypatch: pytest.MonkeyPatch, model: Path, library: str) -> None:
+    for name in [name for name in sys.modules if name.startswith("weighbridge.frontends.weights_")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+    said = refusal(capsys, str(model))
+    assert f"needs {library}" in said
+    assert "weighbridge[compress]" in said
+
+
+def test_a_file_of_pytorch_without_pytorch(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("model.pth").write_bytes(b"\x80\x02}q\x00.")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "weighbridge[compress,torch]" in refusal(capsys, "model.pth")
+
+
+@pytest.mark.parametrize("source", [3, {}, {"w": 3}, {"w": np.ones((2, 2))}, None, b"alexnet"])
+def test_what_is_no_source(source: object) -> None:
+    with pytest.raises(weighbridge.BadSpec):
+        weighbridge.compress(source)
+
+
+@pytest.mark.parametrize("plan", [3, b"deep-compression", ["deep-compression"]])
+def test_what_is_no_plan(plan: object) -> None:
+    with pytest.raises(weighbridge.BadSpec, match="name or the path of a plan"):
+        weighbridge.compress("alexnet", plan=plan)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("keep", [True, b"0.5", {"fc6": None}, {3: 0.5}, [{}], float("nan"), "0.5.5"])
+def test_what_is_no_ratio(keep: object) -> None:
+    with pytest.raises(weighbridge.BadSpec, match="keep: "):
+        weighbridge.compress("alexnet", keep=keep)  # type: ignore[arg-type]
 
 
 def test_given_averages_are_not_mixed_with_measured_ones(capsys, model: Path) -> None:

@@ -130,12 +130,19 @@ def test_what_stands_for_zero_is_what_is_left_out() -> None:
     assert (pruned.kept, pruned.value_counts[0]) == (1, 1)  # 128 away from its zero
 
 
-def test_an_unknown_zero_is_not_guessed() -> None:
+@pytest.mark.parametrize("zero", [None, -1, 256, 10**15])
+def test_a_zero_that_is_unknown_or_none_is_not_guessed(zero: int | None) -> None:
     array = np.zeros(100, np.uint8)
-    found = measured(array, UINT8, None, Rule())
+    found = measured(array, UINT8, zero, Rule())
     assert isinstance(found, Histograms)
     assert (found.kept, found.index_counts) == (100, None)
-    assert "not known" in str(measured(array, UINT8, None, Rule(Fraction(1, 2))))
+    assert "not known" in str(measured(array, UINT8, zero, Rule(Fraction(1, 2))))
+
+
+def test_floating_point_has_a_zero_of_its_own() -> None:
+    found = measured(np.array([0, 0, 0, 0, 3], np.float32), FLOAT, None, Rule())
+    assert isinstance(found, Histograms)
+    assert (found.kept, found.index_counts) == (1, [*[0] * 4, 1, *[0] * 11])
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])

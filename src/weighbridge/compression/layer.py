@@ -19,6 +19,7 @@ __all__ = [
     "LayerSize",
     "Stream",
     "Weight",
+    "check_kept",
     "from_histograms",
     "from_ratios",
     "unread",
@@ -142,10 +143,8 @@ def from_ratios(weight: Weight, rule: Rule) -> LayerSize:
     and where a Huffman code is given for values of more than 16 bits.
     """
     keep = Fraction(1) if rule.keep is None else rule.keep
+    check_kept(weight, keep)
     kept = _whole(weight.elements * keep)
-    if weight.elements and kept < 1:
-        what = f"keeping {float(keep):.3g} of {weight.elements:,} weights leaves less than one"
-        raise BadSpec(what, where=weight.name, hint="keep more of this layer")
     is_sparse = keep < 1
     index_bits = (rule.index_bits or DEFAULT_INDEX_BITS) if is_sparse else None
     width = weight.bits_each if rule.codebook_bits is None else rule.codebook_bits
@@ -158,6 +157,13 @@ def from_ratios(weight: Weight, rule: Rule) -> LayerSize:
     expected = expected_fillers(weight.elements, keep, index_bits) if index_bits and fillers is None else None
     sizes = _Parts(values, indices, rule.codebook_bits, kept, fillers, expected)
     return _layer(weight, "ratios", sizes, rule.published)
+
+
+def check_kept(weight: Weight, keep: Fraction) -> None:
+    """Raises ``BadSpec`` where keeping this share of a weight would leave less than one element."""
+    if weight.elements and weight.elements * keep < 1:
+        what = f"keeping {float(keep):.3g} of {weight.elements:,} weights leaves less than one"
+        raise BadSpec(what, where=weight.name, hint="keep more of this layer")
 
 
 def _given(name: str, what: str, count: Amount, width: Amount, average: Fraction | None) -> Stream:

@@ -56,6 +56,7 @@ def measured(values: Array, dtype: DType, zero: int | None, rule: Rule) -> Histo
     """
     if values.dtype.kind == "f" and (odd := values.size - int(np.isfinite(values).sum())):
         return f"{odd:,} of its values are no finite numbers"
+    zero = _known_zero(dtype, zero)
     is_pruned = rule.keep is not None and rule.keep < 1
     if zero is None and is_pruned:
         return "which of its values stands for zero is not known, so it cannot be pruned"
@@ -87,6 +88,15 @@ def measured(values: Array, dtype: DType, zero: int | None, rule: Rule) -> Histo
         relative_squared_error=found.relative,
         notes=(*notes, *found.notes),
     )
+
+
+def _known_zero(dtype: DType, zero: int | None) -> int | None:
+    """``zero``, if values of this type can have it; floating point has a zero of its own."""
+    if dtype.kind not in ("int", "uint"):
+        return 0
+    bits = dtype.block_bits or 0
+    low = -(1 << bits - 1) if dtype.kind == "int" else 0
+    return zero if zero is not None and low <= zero < low + (1 << bits) else None
 
 
 def _kept(values: Array, zero: int | None, keep: Fraction | None) -> tuple[_Kept, int]:
