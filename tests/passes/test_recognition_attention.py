@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -257,6 +258,15 @@ def written(**changes: object) -> Graph:
 )
 def test_what_is_no_attention_stays(graph: Graph) -> None:
     assert recognise_functions(graph) is graph
+
+
+def test_keys_of_unknown_shape_stay() -> None:
+    graph = written()
+    (swap,) = (node for node in graph.nodes if node.operator == "transpose")
+    source = graph.tensors[swap.inputs[0]]
+    unknown = replace(graph, tensors={**graph.tensors, source.id: replace(source, shape=None)})
+    assert recognise_functions(graph) is not graph
+    assert recognise_functions(unknown) is unknown
 
 
 def test_a_softmax_of_a_static_product_with_a_running_mask_stays() -> None:

@@ -199,9 +199,9 @@ class _Attention:
 
     def _keys_transposed(self, node: Node) -> str:
         made, order = node.outputs[0], self.wiring.order(node)
-        rest = _swapped(order)
         if len(order) < 2:
             return ""
+        rest = _swapped(order)
         if rest == tuple(range(len(order))):
             self.spare.append(node.name)
             return node.inputs[0]
