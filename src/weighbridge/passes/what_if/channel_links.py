@@ -190,16 +190,15 @@ class Links:
             return None
         tensor = node.outputs[0]
         for _ in range(_LOOKS_AHEAD):
-            readers = self._readers.get(tensor, [])
-            if not readers:
+            readers = [self.graph.nodes[place] for place in self._readers.get(tensor, ())]
+            if not readers or not readers[0].outputs:
                 return None
-            reader = self.graph.nodes[readers[0]]
+            reader = readers[0]
             shape, result = self.graph.tensors[tensor].shape, self.graph.tensors[reader.outputs[0]].shape
             if "layout" in reader.attributes and shape is not None and ("x", tensor) in reader.operands:
                 return 1 if reader.attributes["layout"] == "channels_first" else len(shape) - 1
-            if shape != result or (
-                reader.operator not in _RULES and self.operators[reader.operator].kind != Kind.UNARY
-            ):
+            op = self.operators.get(reader.operator)
+            if shape != result or op is None or _rule_of(op) is None:
                 return None
             tensor = reader.outputs[0]
         return None
