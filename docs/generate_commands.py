@@ -20,7 +20,11 @@ __all__ = ["commands", "filled", "page", "reference", "usages"]
 
 _USAGE = re.compile(r"(?<=<!-- usage: weighbridge )([a-z -]+)( -->\n).*?(?=^<!-- end of usage -->$)", re.M | re.DOTALL)
 
-_TABLES = {"Exit codes": "| code | meaning |", "Charts": "| chart | what it shows |"}
+_TABLES = {
+    "Exit codes": "| code | meaning |",
+    "Charts": "| chart | what it shows |",
+    "Changes": "| change | what it makes of the network |",
+}
 """The heads of what the end of a command's help lists, by the titles there."""
 
 _HEAD = """\
@@ -161,13 +165,17 @@ def _epilog(command: click.Command, level: int) -> list[str]:
             body = [
                 _TABLES[title],
                 "|---|---|",
-                *(f"| {name} | {_cell(_marked(what))} |" for name, what in cells),
+                *(f"| {_named(name, title)} | {_cell(_marked(what))} |" for name, what in cells),
             ]
         else:
             body = ["```shell", *rows, "```"]
         if rows:
             lines += [f"{'#' * level} {title}", "", *body, ""]
     return lines
+
+
+def _named(name: str, title: str) -> str:
+    return f"`{name}`" if title == "Changes" else name
 
 
 def _marked(text: str) -> str:

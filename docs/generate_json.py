@@ -12,6 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from weighbridge import estimates
 from weighbridge.compression import Compression
 from weighbridge.report.record import Report
+from weighbridge.report.what_if import LayerChange, LayerFigures, Metric
 
 __all__ = ["page"]
 
@@ -29,6 +30,23 @@ This page is made from the records themselves. `[ ]` marks lists, `{ }` objects 
 peak's policies.
 """
 WORDS = {int: "whole number", float: "number", Fraction: "number", str: "text", bool: "true or false", NoneType: "null"}
+COMPARISON = """\
+## The comparison of `weighbridge what-if`
+
+`weighbridge what-if SOURCE CHANGE… --json -` prints another object, with two whole reports in it. `WhatIf.from_json` reads it back. The
+same holds for its keys and values.
+
+| key | value |
+|---|---|
+| `schema`, `tool` | as in a report |
+| `source` | what was weighed, as it was written; "" of an object in Python |
+| `changes` | [ text ], as they were written |
+| `before`, `after` | reports, as above |
+| `metrics` | [ object ], every figure of the two |
+| `layers` | [ object ], those that differ, in the order in which they run |
+| `steps` | [ { `changes`, `report` } ] with `--steps`, else empty |
+| `notes` | [ text ]: what a change left as it was, and why |
+"""
 COMPRESSION = """\
 # A compression
 
@@ -36,6 +54,7 @@ COMPRESSION = """\
 holds for its keys and values. Sizes from given ratios may have a part of a bit. [Compressed size](compressed-size.md) says what is
 counted.
 """
+COMPARED = {"`metrics[ ]`": Metric, "`layers[ ]`": LayerChange, "`layers[ ].before`, `layers[ ].after`": LayerFigures}
 FIRST = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "energy", "notes")
 
 
@@ -47,6 +66,9 @@ def page() -> str:
     for record, paths in records.items():
         title = ", ".join(f"`{path}`" for path in dict.fromkeys(paths)) if paths != [""] else "The whole"
         parts += [f"## {title}\n", described(record), table(record)]
+    parts.append(COMPARISON)
+    for title, record in COMPARED.items():
+        parts += [f"### {title}\n", described(record), table(record)]
     return "\n".join([*parts, *of_a_compression()])
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from docs import generate_commands, generate_json
 from scripts.refresh_docs import GENERATED, PAGES, refreshed, words
-from weighbridge import compress, weigh
+from weighbridge import compress, weigh, what_if
 from weighbridge.compression.record import CONVENTION
 from weighbridge.devices.device import (
     KINDS,
@@ -134,9 +134,11 @@ def test_the_page_on_json_has_the_keys_of_a_report() -> None:
             for inner in value:
                 collect(inner)
 
-    report = weigh("alexnet", on="toy", fps=30, energy="45nm", battery="2000mAh@3.7V")
+    report = weigh("alexnet", on="toy", fps=30, energy="45nm", battery="2000mAh@3.7V", train="adam", batches=[2])
     collect(json.loads(report.to_json()))
     collect(compress("alexnet", plan="deep-compression").to_dict())
+    comparison = what_if("mlp", "low-rank=8").to_dict()
+    collect({key: value for key, value in comparison.items() if key not in ("before", "after")})
     documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
     assert keys - set(POLICIES) - report.on[0].energy.by.keys() - CONVENTION.keys() <= documented
     not_counted, runtime = {"reason"}, {"library", "pointer_bytes", "structure_bytes", "kernel_bytes"}
