@@ -6,6 +6,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import weighbridge
@@ -207,3 +208,54 @@ def _(value):
 def _(value, key):
     spec = "resnet50" if key.startswith("resnet50") else "mobilenet_v2:width=1.4"
     assert Decimal(weigh(spec, batch=8).facts.parameter_bytes) / 10**6 == value
+
+
+def training(spec, **options):
+    return weigh(spec, batch=8, train="sgd").memory.training if not options else update_of(spec, **options)
+
+
+@cache
+def update_of(spec, update):
+    return weighbridge.weigh(spec, batch=8, train={"optimiser": "sgd", "update": update}).memory.training
+
+
+MODELS = {"resnet50": "resnet50", "mobilenetv2_1_4": "mobilenet_v2:width=1.4"}
+
+
+@check("training_memory", "resnet50_saved_MB", "mobilenetv2_1_4_saved_MB")
+def _(value, key):
+    assert Decimal(training(MODELS[key.removesuffix("_saved_MB")]).saved_bytes) / 10**6 == value
+
+
+@check("training_memory", "mobilenetv2_1_4_peak_MB")
+def _(value):
+    found = training("mobilenet_v2:width=1.4")
+    assert Decimal(found.peak_activation_bytes) / 10**6 == value
+    assert found.peak_node == "last.relu6"
+    assert training("resnet50").peak_activation_bytes == 712_775_168
+
+
+@check("training_memory", "resnet50_saved_bias_only_MB", "mobilenetv2_1_4_saved_bias_only_MB")
+def _(value, key):
+    found = training(MODELS[key.removesuffix("_saved_bias_only_MB")], update="biases")
+    assert Decimal(found.saved_bytes) / 10**6 == value
+
+
+@check("training_memory", "bias_only")
+def _(what):
+    assert "the saved activations of conv and linear layers vanish" in what
+    for spec in MODELS.values():
+        kept = {layer.operator for layer in training(spec, update="biases").layers if layer.saved_bytes}
+        assert kept <= {"relu", "clip"}
+
+
+@check("training_memory", "rule")
+def _(rule):
+    """Word by word, on every layer of both networks."""
+    assert "every conv, linear and batch-norm keeps its input (4 B a value), ReLU and ReLU6 keep 1 bit a value" in rule
+    for spec in MODELS.values():
+        graph = weighbridge.load(spec, batch=8)
+        given = {one.name: math.prod(graph.tensors[one.inputs[0]].shape) for one in graph.nodes}
+        for layer in training(spec).layers:
+            bits = {"conv": 32, "linear": 32, "batch_norm": 32, "relu": 1, "clip": 1}[layer.operator]
+            assert layer.saved_bytes * 8 == given[layer.name] * bits

@@ -120,9 +120,7 @@ def _training(request: Request) -> Mapping[str, object] | None:
         if stated:
             name = next(iter(stated)).replace("_", "-")
             option = "--train-rule" if name == "rule" else f"--{name}"
-            raise BadSpec(
-                f"{option} is about training", where=option, hint="add --train and an optimiser: --train adam"
-            )
+            raise BadSpec("this is about training", where=option, hint="add --train and an optimiser: --train adam")
         return None
     return {"optimiser": request.train, **stated}
 

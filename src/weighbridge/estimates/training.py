@@ -78,8 +78,8 @@ def largest_batch(needed: Callable[[int], int], available: int) -> int | None:
         low = high
         if low >= _LARGEST:
             return None
-        step = max(1, (needed(low) - needed(1)) // (low - 1))
-        high = min(_LARGEST, max(low + 1, low + (available - needed(low)) // step + 1))
+        each = (needed(low) - needed(1)) // (low - 1)
+        high = min(_LARGEST, low + (available - needed(low)) // each + 1) if each else _LARGEST
     while high - low > 1:
         step = max(1, (needed(high) - needed(low)) // (high - low))
         middle = min(high - 1, max(low + 1, low + (available - needed(low)) // step))

@@ -1,0 +1,169 @@
+"""``--train`` and its options: what the page shows, what the exit code says, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from weighbridge import BadSpec, Report, weigh
+from weighbridge.cli.main import main
+from weighbridge.estimates import largest_batch
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["weigh", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    code, out, _ = run(capsys, *arguments, "--json", "-")
+    assert code == 0
+    found: dict[str, object] = json.loads(out)
+    return found
+
+
+def test_the_page_shows_parts_layers_batches_and_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        capsys, "resnet50", "--batch", "8", "--train", "adam", "--on", "jetson-nano", "--batches", "1,8"
+    )
+    assert (code, err) == (0, "")
+    assert "training: a step with Adam, by the rule paper" in out
+    assert "712,775,168 B" in out
+    assert "706,518,528 B" in out
+    assert "at their peak, layer4.2.relu3" in out
+    assert "training by layer: saved + parameters + gradients, in bytes" in out
+    assert "training by batch" in out
+    line = next(line for line in out.splitlines() if line.startswith("jetson-nano  fits"))
+    assert "1,121,900,160 B" in line
+    assert line.split()[-1] == "43"
+
+
+def test_all_options_reach_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--train adamw --train-rule paper --mixed-precision --update last-2 --update conv5=1/4 --freeze fc8"
+    found = report(capsys, "alexnet", *options.split())["memory"]
+    assert isinstance(found, dict)
+    plan = found["training"]
+    assert (plan["optimiser"], plan["rule"], plan["mixed_precision"]) == ("adamw", "paper", True)
+    assert plan["asked"] == ["update last-2", "update conv5=1/4", "freeze fc8"]
+    assert plan["trained_parameters"] == 4096 * 4096 + 4096 + 256 * 48 * 9 + 256
+    more = report(capsys, "resnet18", "--train", "sgd", "--lora", "fc=4", "--checkpoint", "layer1")["memory"]
+    assert isinstance(more, dict)
+    assert more["training"]["asked"] == ["lora fc=4", "checkpoint layer1"]
+
+
+def test_a_saved_report_shows_training_as_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    made = weigh("lenet5", train="adam", batch=2, on="toy")
+    again = Report.from_json(made.to_json())
+    assert again.memory.training == made.memory.training
+    assert again.on[0].training == made.on[0].training
+    assert str(again) == str(made)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--train", "adaam"], "did you mean adam?"),
+        (["--update", "biases"], "--update: this is about training; add --train"),
+        (["--mixed-precision"], "--mixed-precision: this is about training"),
+        (["--train-rule", "paper"], "--train-rule: this is about training"),
+        (["--train", "sgd", "--update", "conv9"], "'conv9'"),
+        (["--train", "sgd", "--update", "conv1=1/0"], "updates nothing"),
+        (["--train", "sgd", "--lora", "fc6"], "is no adapter"),
+        (["--train", "sgd", "--checkpoint", "features"], "no module is called 'features'"),
+        (["--train", "sgd", "--train-rule", "autograd"], "there is no PyTorch module"),
+        (["--train", "sgd", "--attention", "math"], "there is no PyTorch module"),
+        (["--train", "sgd", "--attention", "mat"], "did you mean math?"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "alexnet", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("weighbridge: error: ")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+def test_a_device_without_room_for_one_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    """Named by itself it was asked for: the report, a sentence, exit 2.  In a group it was not."""
+    code, out, err = run(capsys, "alexnet", "--train", "sgd", "--on", "stm32f746")
+    assert code == 2
+    assert "no batch can be trained on stm32f746: a single sample needs more than the 327,680 B of SRAM" in err
+    assert next(line for line in out.splitlines() if line.startswith("stm32f746    does not fit")).endswith("none")
+    assert run(capsys, "alexnet", "--train", "sgd", "--on", "mcu")[0] == 0
+
+
+def test_training_that_does_not_fit_is_no_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["resnet50", "--batch", "64", "--on", "jetson-nano", "--require-fit"]
+    assert run(capsys, *arguments)[0] == 0
+    code, _, err = run(capsys, *arguments, "--train", "adam")
+    assert code == 1
+    assert "training does not fit jetson-nano" in err
+
+
+def test_frozen_weights_stay_in_flash() -> None:
+    found = weigh("mobilenet_v2", precision="int8", on="stm32h743", train={"update": ["last-1"], "optimiser": "sgd"})
+    plan, fit = found.memory.training, found.on[0].training
+    assert plan is not None
+    assert fit is not None
+    assert plan.total_bytes is not None
+    assert plan.frozen_bytes is not None
+    assert fit.needed_bytes == plan.total_bytes - plan.frozen_bytes
+    assert plan.frozen_bytes > 2_000_000
+
+
+def test_a_lower_bound_is_marked_and_not_exact(capsys: pytest.CaptureFixture[str]) -> None:
+    made = weigh("lenet5", train="sgd")
+    plan = made.memory.training
+    assert plan is not None
+    assert made.is_exact
+    from dataclasses import replace
+
+    unsure = replace(made, memory=made.memory._replace(training=plan._replace(exact=False)))
+    assert not unsure.is_exact
+    assert f">= {plan.saved_bytes:,} B" in str(unsure)
+    assert f">= {plan.parameter_bytes:,} B" not in str(unsure)
+
+
+@pytest.mark.parametrize("how", [5, ["adam"], {"optimizer": "adam"}, {"update": 3}, {"lora": {"fc6": 0}}])
+def test_what_python_gives_is_looked_at(how: object) -> None:
+    with pytest.raises(BadSpec):
+        weigh("alexnet", train=how)  # type: ignore[arg-type]
+
+
+def test_python_takes_one_or_several() -> None:
+    one = weigh("alexnet", train={"update": "last-2", "lora": {"fc6": 8}}).memory.training
+    several = weigh("alexnet", train={"update": ["last-2"], "lora": ["fc6=8"]}).memory.training
+    assert one == several
+    assert one is not None
+    assert one.optimiser == "sgd"
+
+
+@pytest.mark.parametrize("fixed", [0, 10, 99])
+@pytest.mark.parametrize("each", [1, 3, 7])
+@pytest.mark.parametrize("available", [0, 9, 10, 11, 100, 1000])
+def test_the_largest_batch_is_the_largest(fixed: int, each: int, available: int) -> None:
+    """Against trying all, also where rounding up makes some samples cost a byte more."""
+
+    def needed(batch: int) -> int:
+        return fixed + each * batch + -(-batch // 8)
+
+    largest = max((batch for batch in range(1, 2000) if needed(batch) <= available), default=0)
+    assert largest_batch(needed, available) == largest
+
+
+def test_few_batches_are_looked_at() -> None:
+    seen = []
+
+    def needed(batch: int) -> int:
+        seen.append(batch)
+        return 10**9 + 77_777_777 * batch
+
+    found = largest_batch(needed, 10**12)
+    assert found == (10**12 - 10**9) // 77_777_777
+    assert len(set(seen)) < 8
+
+
+def test_what_does_not_grow_has_no_largest_batch() -> None:
+    assert largest_batch(lambda batch: 5, 10) is None
