@@ -13,7 +13,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
-from .record import REQUIRED, Call, Keeps, Kind, Op, Traffic, nothing
+from .record import REQUIRED, Call, Kind, Op, Traffic, nothing
 from .rules import axes_of, same, when_known
 from .shapes import asked_outputs, axis_of
 
@@ -145,6 +145,5 @@ VIEW_OPERATORS: Final = (
         nothing,
         attributes={"outputs": ("y",)},
         summary="x at inference, and where asked for a mask",
-        keeps=Keeps.BITS,
     ),
 )

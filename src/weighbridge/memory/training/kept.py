@@ -7,7 +7,7 @@ for convolutional networks and taken further for the rest, on the graph as writt
   a weight is made of it; that of a bias needs nothing;
 - a function that switches (ReLU, ReLU6) keeps a bit a value, a smooth one its input, where a gradient goes through it;
 - of tensors that multiply each other each keeps the others; softmax and the normalisations without stored statistics keep their
-  input; what adds, moves or picks (pooling too) keeps nothing.
+  input; what adds, moves or picks (pooling and dropout too) keeps nothing.
 
 While a convolution runs, its input and a group's share of its output are in use; a linear layer's input and output; the input of
 a function and of a normalisation; nothing more of the rest.  What two layers keep of one tensor counts for both.
