@@ -72,7 +72,7 @@ def test_the_total_and_its_gap(found: Compression) -> None:
     """Left out, fillers make it 6.2 MB; with those that the layers' percentages imply it is 7.07 MB, and 6.9 MB are 2.88 % of 240."""
     total, compared = found.total, found.compared_total
     assert compared is not None
-    assert not found.exact
+    assert not found.is_exact
     assert total.fillers is None
     assert total.dense_bytes == 4 * (60_954_656 + 10_568)
     assert total.bytes < 6_900_000 < total.bytes_with_expected_fillers
@@ -84,9 +84,13 @@ def test_the_total_and_its_gap(found: Compression) -> None:
 def test_with_its_fillers_given_it_is_exact_and_as_published() -> None:
     given = {"fc6": 0.19, "fc7": 0.19, "fc8": 0.036, "rest": 0}
     found = weighbridge.compress("alexnet", plan="deep-compression", fillers=given)
-    assert found.exact
+    assert found.is_exact
     assert found.total.bytes == pytest.approx(7_072_000, rel=3e-3)
     assert {one.explained_by for one in found.comparisons} == {"rounding"}
+
+
+def test_what_python_shows_is_a_line(found: Compression) -> None:
+    assert repr(found) == "<Compression alexnet: >= 6,205,225 B of 243,860,896 B, 8 layers>"
 
 
 def test_options_override_the_plan() -> None:
@@ -99,7 +103,7 @@ def test_options_override_the_plan() -> None:
 
 def test_without_rules_it_is_dense() -> None:
     found = weighbridge.compress("alexnet")
-    assert found.exact
+    assert found.is_exact
     assert found.total.bytes == found.total.dense_bytes
     assert found.total.ratio == 1
 

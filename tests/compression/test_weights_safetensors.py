@@ -77,7 +77,7 @@ def test_targets_are_names_layers_and_patterns(tmp_path: Path) -> None:
 def test_values_that_are_not_read_are_told(tmp_path: Path) -> None:
     entry = {"dtype": "F8_E4M3", "shape": [2, 2], "data_offsets": [0, 4]}
     found = weighbridge.compress(headed(tmp_path, {"w": entry}, bytes(4)))
-    assert (found.layers[0].basis, found.layers[0].bits, found.exact) == ("not read", 32, False)
+    assert (found.layers[0].basis, found.layers[0].bits, found.is_exact) == ("not read", 32, False)
     assert any("F8_E4M3" in note for note in found.notes)
 
 

@@ -36,7 +36,7 @@ def test_a_module_and_its_state(make) -> None:
     assert [(layer.name, layer.elements, layer.biases) for layer in found.layers] == [("conv", 216, 8), ("head", 32, 0)]
     assert [layer.kept for layer in found.layers] == [108, 16]
     assert found.others.elements == 16  # the normalisation; its statistics are no parameters
-    assert found.exact
+    assert found.is_exact
 
 
 @pytest.mark.parametrize(

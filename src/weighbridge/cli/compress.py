@@ -57,7 +57,7 @@ def carry_out(request: Request) -> int:
 
         look = look_of(sys.stdout)
         show_lines(compression_lines(found, look), look)
-    elif not found.exact:
+    elif not found.is_exact:
         sys.stderr.write("weighbridge: warning: not exact: the notes say what is left out\n")
     return 0
 

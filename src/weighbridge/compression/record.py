@@ -15,7 +15,9 @@ from weighbridge.compression.published import (
     compared,
     compared_total,
 )
+from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.units import exact
 
 __all__ = ["CONVENTION", "Compression", "Others", "Total", "compression"]
 
@@ -96,9 +98,14 @@ class Compression(NamedTuple):
     notes: tuple[str, ...]
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether nothing is left out: no fillers of unknown number, no weights that could not be read."""
         return self.total.exact
+
+    def __repr__(self) -> str:
+        total = self.total
+        size = f"{'' if total.exact else '>= '}{exact(total.bytes)} B of {exact(total.dense_bytes)} B"
+        return f"<Compression {printable(self.source or self.format)}: {size}, {len(self.layers)} layers>"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: dicts, lists, numbers and strings; a fraction that is not whole is the nearest float."""

@@ -14,7 +14,7 @@ from weighbridge.compression.layer import Weight
 from weighbridge.compression.record import Others
 from weighbridge.compression.weights import Held
 from weighbridge.dtypes import DType
-from weighbridge.errors import BadModel, MissingExtra
+from weighbridge.errors import MissingExtra
 from weighbridge.graph import Graph, Role, Shape, Tensor
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.table import OPERATORS
@@ -113,8 +113,3 @@ def _bits(tensors: Sequence[NamedTensor]) -> int:
 
 def _parameter(tensor: NamedTensor) -> Tensor:
     return Tensor(tensor.name, tensor.shape, tensor.dtype, Role.PARAMETER)
-
-
-def no_tensors(where: str) -> BadModel:
-    """The error for a file in which there is nothing to weigh."""
-    return BadModel("there are no tensors in it", where=where, hint="name a file that holds weights")

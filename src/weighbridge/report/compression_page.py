@@ -46,12 +46,10 @@ def compression_markdown(found: Compression) -> str:
 
 def compression_table(found: Compression) -> Table:
     """A row a layer with the raw numbers, under the names of the JSON."""
-    rows = tuple(tuple(_raw(value) for value in _record(layer).values()) for layer in found.layers)
-    columns = tuple(_record(found.layers[0])) if found.layers else _COLUMNS
-    return Table(columns, rows)
+    rows = tuple(tuple(_raw(value) for value in _values(layer)) for layer in found.layers)
+    return Table(_COLUMNS, rows)
 
 
-_COLUMNS = ("name",)
 _OF_A_LAYER = (
     *("name", "parameter", "dtype", "basis", "elements", "kept", "kept_share", "biases", "fillers", "expected_fillers"),
     *("codebook_entries", "codebook_bits", "bias_bits", "dense_bits", "before_huffman_bits", "bits"),
@@ -60,11 +58,15 @@ _OF_A_LAYER = (
 )
 
 
-def _record(layer: LayerSize) -> dict[str, object]:
-    plain: dict[str, object] = {name: getattr(layer, name) for name in _OF_A_LAYER}
-    for name, stream in (("values", layer.values), ("indices", layer.indices)):
-        plain |= {f"{name}_{field}": getattr(stream, field, None) for field in Stream._fields}
-    return plain
+_STREAMS = ("values", "indices")
+_COLUMNS = (*_OF_A_LAYER, *(f"{stream}_{field}" for stream in _STREAMS for field in Stream._fields))
+
+
+def _values(layer: LayerSize) -> Iterator[object]:
+    yield from (getattr(layer, name) for name in _OF_A_LAYER)
+    for name in _STREAMS:
+        stream = getattr(layer, name)
+        yield from (getattr(stream, field, None) for field in Stream._fields)
 
 
 def _raw(value: object) -> str | int | float | None:
