@@ -67,7 +67,7 @@ def training(subject: Subject) -> Panel | NoPanel:
 
 def _rows(layer: TrainingLayer, place: int, name: str, picked_by: str) -> list[Datum]:
     """A row a part; a layer that runs in the deployed graph too has the key that it has there."""
-    shared = {"key": picked_by, "layer": place + 1, "name": name, "together": layer.training_bytes}
+    shared: Datum = {"key": picked_by, "layer": place + 1, "name": name, "together": layer.training_bytes}
     rows: list[Datum] = []
     begin = 0
     for part, (field, _) in _PARTS.items():
