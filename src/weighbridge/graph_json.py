@@ -2,8 +2,8 @@
 
 ```
 {"schema": 1, "name": …, "tensors": [{"id", "shape", "dtype", "role", "nonzeros"}],
-"nodes": [{"name", "operator", "operands": [[name, id]], "outputs", "attributes", "scope", "origin", "bodies": [{"name", "trips", "graph"}], "fused", "reason",
-"file_node": [graph, position, name]}],
+"nodes": [{"name", "operator", "operands": [[name, id]], "outputs", "attributes", "scope", "origin",
+"bodies": [{"name", "trips", "graph"}], "fused", "reason", "file_node": [graph, position, name]}],
 "inputs": [id], "outputs": [id], "notes": […], "capture", "allocations": [[bytes, first, last, node]],
 "blocks": [scope], "arena": {"buffers": [[name, bytes, first, last, node, offset, is_scratch]], "scopes": [node],
 "persistent": [[library, pointer_bytes, structure_bytes, kernel_bytes, basis]], "reason"}}
