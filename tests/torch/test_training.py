@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.torch.real_training import IGNORED, assert_equal
+from tests.torch.real_training import IGNORED, Seen, assert_equal, seen
 from weighbridge.frontends.torch_training import training_run
 
 pytestmark = [pytest.mark.filterwarnings(one) for one in IGNORED]
@@ -81,3 +81,27 @@ def test_random_networks(seed: int) -> None:
         parameter.requires_grad_(choose.random() < 0.7)
     network[-2].requires_grad_(True)
     assert_equal(network, torch.randn(3, 3, 40, 40))
+
+
+@pytest.mark.parametrize("is_checkpointed", [False, True])
+def test_transformers(is_checkpointed: bool) -> None:
+    """With checkpoints of its own a model keeps no cache of keys, and looks whether sequences are packed: that takes values."""
+    transformers = pytest.importorskip("transformers")
+    sizes = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 100, "n_positions": 64}
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes, bos_token_id=0, eos_token_id=0)).train()
+    if is_checkpointed:
+        model.activation_checkpointing_enable()
+    words = torch.zeros(2, 32, dtype=torch.int64)
+    run = training_run(model, (), {"input_ids": words, "labels": words})
+    assert Seen(run.saved_bytes, run.peak_bytes) == seen(model, input_ids=words, labels=words)
+    assert any("ran with values" in note for note in run.notes) == is_checkpointed
+    assert transformers.utils.import_utils.is_fake_tensor.__name__ == "is_fake_tensor"
+
+
+def test_torchscript_runs_with_values() -> None:
+    network = torch.jit.script(nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 5)))
+    run = training_run(network, (torch.randn(4, 16),), {})
+    assert run.saved_bytes == 4 * 16 * 4 + 4 * 32 * 4
+    assert "ran with values" in run.notes[0]
+    assert not any("got no gradient" in note for note in run.notes)
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in network.parameters())

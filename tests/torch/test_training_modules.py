@@ -214,6 +214,7 @@ def test_what_is_saved_for_nothing_is_said() -> None:
     run = assert_equal(Calls(*FUNCTIONS["unused"][:1], *FUNCTIONS["unused"][1]), ROWS)
     assert any(note.startswith("2 trained parameters got no gradient") for note in run.notes)
     assert any(note.startswith("256 B of what was saved were free again") for note in run.notes)
+    assert not any("free again" in note for note in assert_equal(nn.Linear(16, 4), ROWS).notes)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final, cast
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.parameter import is_lazy
 
@@ -123,12 +124,30 @@ def _prepared() -> Iterator[None]:
     log.disabled = True  # what PyTorch says of operators without rules comes as an error as well
     gc.disable()
     try:
-        with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
+        with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False), _unnoticed():
             yield
     finally:
         log.disabled = was_silent
         if collects:
             gc.enable()
+
+
+@contextmanager
+def _unnoticed() -> Iterator[None]:
+    """Hide from the transformers library that tensors have no values: its models would make other masks of attention for them.
+
+    The library is looked for among what the user has imported: it is not needed here.
+    """
+    module: Any = sys.modules.get("transformers.utils.import_utils")
+    asked = getattr(module, "is_fake_tensor", None)
+    if asked is None:
+        yield
+        return
+    module.is_fake_tensor = lambda _: False
+    try:
+        yield
+    finally:
+        module.is_fake_tensor = asked
 
 
 class _Attempt(NamedTuple):
@@ -178,9 +197,14 @@ class _Attempt(NamedTuple):
 
     def _copied(self, mode: Any, model: nn.Module, args: Any, kwargs: Any) -> tuple[Any, ...]:
         if self.is_fake:
-            return fake_copy(mode, model, args, kwargs, dtype=self.dtype)
-        copied, *given = real_copy(model, args, kwargs)
-        for parameter in copied.parameters():
+            copied, *given = fake_copy(mode, model, args, kwargs, dtype=self.dtype)
+            if not all(isinstance(one, FakeTensor) for one in (*copied.parameters(), *copied.buffers())):
+                raise TypeError("it holds parameters of a kind that only exists with values")
+            return copied, *given
+        with torch.no_grad():  # a copy of a TorchScript module would have the original's parameters behind its own
+            copied, *given = real_copy(model, args, kwargs)
+        for parameter, original in zip(copied.parameters(), model.parameters(), strict=True):
+            parameter.requires_grad_(original.requires_grad)
             parameter.grad = None
         if self.dtype is None:
             return copied, *given
@@ -262,9 +286,8 @@ def _said(step: Step, without: Sequence[str], attention: str) -> Iterator[str]:
     if without:
         shown = ", ".join(without[:_MOST_SHOWN]) + (" …" if len(without) > _MOST_SHOWN else "")
         yield f"{len(without)} trained parameters got no gradient, as the result does not depend on them: {shown}"
-    dropped = step.dropped_bytes()
-    if dropped:
-        yield f"{dropped:,} B of what was saved were free again before the backward pass, as no result depends on them"
+    if step.dropped_bytes:
+        yield f"{step.dropped_bytes:,} B of what was saved were free again before the backward pass: no result needs them"
     if attention and not step.attention:
         yield f"the module calls no scaled dot product attention: there is nothing to take the {attention} kernel for"
     yield _WORKSPACE

@@ -80,6 +80,7 @@ class Step(TorchDispatchMode):
     """The record of one step; ``is_fake`` says that tensors have no values.
 
     Under it the module runs, with ``saving()`` around the forward pass and ``backward()`` around the backward pass.
+    ``dropped_bytes`` is what was saved and gone again by then: the graph that held it was, as nobody used its result.
     """
 
     supports_higher_order_operators = True
@@ -87,6 +88,7 @@ class Step(TorchDispatchMode):
     def __init__(self, scopes: Scopes, *, is_fake: bool) -> None:
         super().__init__()
         self.attention: Counter[str] = Counter()
+        self.dropped_bytes = 0
         self.peak_bytes = 0
         self.peak_phase = ""
         self.peak_scope = ""
@@ -118,6 +120,7 @@ class Step(TorchDispatchMode):
     @contextmanager
     def backward(self) -> Iterator[None]:
         """Around the backward pass."""
+        self.dropped_bytes = sum(one.bytes for one in self._saved if one.span.last >= 0)
         self._phase = "backward"
         yield
 
@@ -130,10 +133,6 @@ class Step(TorchDispatchMode):
             for one in self._saved
             if one.bytes
         )
-
-    def dropped_bytes(self) -> int:
-        """What was saved and is gone already: the graph that held it was, as nobody used its result."""
-        return sum(one.bytes for one in self._saved if one.span.last >= 0)
 
     def at_peak(self, gradients: Iterable[torch.Tensor]) -> HeldAtPeak:
         """The bytes at the peak by kind; ``gradients`` are those of the parameters, after the step."""
