@@ -148,5 +148,11 @@ def _left(links: Links, wishes: Mapping[str, _Wish], removed: Mapping[int, int])
 
 
 def _unknown(links: Links, layer: str) -> str:
-    is_here = any(node.name == layer for node in links.graph.nodes)
-    return "it has no axis of output channels, or a single one" if is_here else "it lies in a loop or a branch"
+    """Why a layer has no output channels that could be followed."""
+    node = next((node for node in links.graph.nodes if node.name == layer), None)
+    if node is None:
+        return "it lies in a loop or a branch"
+    weights = [links.graph.tensors[tensor] for name, tensor in node.operands if name == "w"]
+    if weights and not weights[0].role.is_stored and weights[0].elements != 1:
+        return "its weight is computed in a way that is not followed"
+    return "it has no axis of output channels, or a single one"

@@ -1,0 +1,66 @@
+"""Rules of pruning: which layers a target names, which ratio holds, and what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tests.passes.pruning import FLOAT, Net, note_of, of, pruned_by
+from weighbridge.api import load
+from weighbridge.builder import Builder
+from weighbridge.errors import BadSpec
+from weighbridge.passes.what_if.prune import prune_channels
+
+HALF = Fraction(1, 2)
+
+
+def test_later_rules_win_and_rest_is_what_no_other_names() -> None:
+    net = Net()
+    a, b = net.conv("a", net.x, 8), net.conv("b", net.x, 8)
+    graph = net.graph(net.add("add", "y", ("a", a), ("b", b)), net.conv("c", net.x, 8))
+    rules = [("a", HALF), ("b", Fraction(1, 4)), ("rest", Fraction(3, 4))]
+    assert [of(prune_channels(graph, rules), name)[1] for name in "abc"] == [6, 6, 2]
+    assert [of(prune_channels(graph, [rules[1], rules[0]]), name)[1] for name in "abc"] == [4, 4, 8]
+    kept = prune_channels(graph, [("all", HALF), ("c.w", Fraction(0))])
+    assert [of(kept, name)[1] for name in "abc"] == [4, 4, 8]
+
+
+def test_too_few_channels() -> None:
+    net = Net()
+    graph = net.graph(net.conv("a", net.x, 3))
+    pruned = pruned_by(graph, 10)
+    assert pruned.tensors == graph.tensors
+    assert "a (too few channels for the ratio to remove one)" in note_of(pruned)
+
+
+def test_nothing_asked_for() -> None:
+    graph = load("alexnet")
+    assert prune_channels(graph, []) is graph
+    assert prune_channels(graph, [("conv*", Fraction(0)), ("", Fraction(0))]) is graph
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ([("", Fraction(1))], "a ratio of 1 leaves conv1 no channels"),
+        ([("fc7", Fraction(1))], "a ratio of 1 leaves fc7 no channels"),
+        ([("conv2", Fraction(3, 2))], "the ratio 3/2 is not from 0"),
+        ([("conv2", Fraction(-1, 2))], "the ratio -1/2 is not from 0"),
+        ([("nowhere", HALF)], "no layer, scope or parameter is called 'nowhere'"),
+        ([("biases", HALF)], "no layer has these as its weights"),
+        ([("last", HALF)], "no layer whose channels can be pruned"),
+        ([("first-99", HALF)], "there are 8 layers with weights"),
+    ],
+)
+def test_refused(rules: list[tuple[str, Fraction]], message: str) -> None:
+    with pytest.raises(BadSpec) as error:
+        prune_channels(load("alexnet"), rules)
+    assert message in str(error.value)
+
+
+def test_a_network_without_weights_is_refused() -> None:
+    builder = Builder("none")
+    builder.input("x", (1, 3), FLOAT)
+    with pytest.raises(BadSpec, match="no layer has weights"):
+        pruned_by(builder.graph(list(builder.add("relu", [("x", "x")]))), 30)
