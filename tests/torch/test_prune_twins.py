@@ -6,8 +6,10 @@ those that are left after pruning are no multiples.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import torch
@@ -224,6 +226,17 @@ def test_unet(percent: int, bilinear: bool) -> None:
     assert figures(pruned) == figures(graph_of(unet(keeping(percent), bilinear=bilinear), 64))
     assert not shapes_that_differ(pruned)
     assert pruned.tensors[pruned.outputs[0]].shape == (1, 21, 64, 64)
+
+
+def test_the_documentation_has_these_figures() -> None:
+    page = Path(__file__).parents[2] / "docs" / "channel-pruning.md"
+    rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", page.read_text("utf-8"), re.M)
+    assert len(rows) == 5
+    for name, *stated in rows:
+        graph = named(name)
+        before, after = facts_of(graph), facts_of(pruned_by(graph, 30))
+        found = (before.macs, after.macs, before.parameters, after.parameters)
+        assert [f"{figure:,}" for figure in found] == stated, name
 
 
 def test_vision_transformer() -> None:
