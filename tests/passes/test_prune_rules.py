@@ -64,3 +64,15 @@ def test_a_network_without_weights_is_refused() -> None:
     builder.input("x", (1, 3), FLOAT)
     with pytest.raises(BadSpec, match="no layer has weights"):
         pruned_by(builder.graph(list(builder.add("relu", [("x", "x")]))), 30)
+
+
+def test_a_note_has_a_few_reasons() -> None:
+    """Nine layers, each tied to the input by an addition of its own, and the last: six reasons are told, the others counted."""
+    net = Net()
+    y = net.conv("y", net.x, 4)
+    for number in range(9):
+        tied = net.add("add", f"add{number}", ("a", net.x), ("b", net.conv(f"c{number}", net.x, 3)))
+        y = net.add("concat", f"joined{number}", ("xs", y), ("xs", tied), axis=1)
+    note = note_of(pruned_by(net.graph(y), 50))
+    assert note.count("ties channels to a size that stays") == 6
+    assert note.endswith("; 4 more for 4 other reasons")

@@ -19,6 +19,7 @@ __all__ = ["Draft", "Left", "chosen", "input_axis", "left_note", "nothing_change
 _NO_RECORD = "eager memory is not known of a changed network, which never ran"
 _NO_REQUESTS = "of a changed network, arena_tflm packs the storages of the graph, without the kernels' scratch"
 _NAMED = 4
+_REASONS = 6
 _LONGEST = 60
 
 
@@ -48,11 +49,16 @@ def chosen(graph: Graph, target: str | None, operators: Mapping[str, Op]) -> fro
 
 
 def left_note(change: str, left: Iterable[Left]) -> str:
-    """``depthwise: left as they are: conv2, conv4 (…); conv1 (…)``, a few names for each reason."""
+    """``depthwise: left as they are: conv2, conv4 (…); conv1 (…)``, a few names for each reason, and a few reasons: the most common."""
     by_reason: dict[str, list[str]] = {}
     for one in left:
         by_reason.setdefault(one.reason, []).append(one.name)
-    return f"{change}: left as they are: {'; '.join(map(_named, by_reason.values(), by_reason))}"
+    common = sorted(by_reason, key=lambda reason: -len(by_reason[reason]))
+    told = [_named(by_reason[reason], reason) for reason in common[:_REASONS]]
+    others = common[_REASONS:]
+    if others:
+        told.append(f"{sum(len(by_reason[reason]) for reason in others):,} more for {len(others):,} other reasons")
+    return f"{change}: left as they are: {'; '.join(told)}"
 
 
 def _named(names: list[str], reason: str) -> str:
