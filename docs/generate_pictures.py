@@ -60,7 +60,7 @@ def commands() -> list[str]:
 
 def shown_charts() -> dict[str, str]:
     """The command that draws each chart into a file of the chart's name, by that name."""
-    found = (re.match(r"weighbridge plot \S+\.json (\S+) -o \1\.svg$", command) for command in commands())
+    found = (re.match(r"weighbridge plot (?:\S+\.json )+(\S+) -o \1\.svg$", command) for command in commands())
     return {one[1]: one[0] for one in found if one and one[1] in KINDS}
 
 
