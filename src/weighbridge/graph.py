@@ -222,6 +222,18 @@ class Graph:
         """The tensors kept with the model, in the order the front end met them."""
         return iter([tensor for tensor in self.tensors.values() if tensor.role in _STORED])
 
+    def stored_everywhere(self) -> Iterator[Tensor]:
+        """Those of the graph and of all bodies in it, each storage once: a body names what it shares with its surroundings alike."""
+        seen: set[str] = set()
+        graphs = [self]
+        while graphs:
+            current = graphs.pop()
+            for tensor in current.stored():
+                if tensor.id not in seen:
+                    seen.add(tensor.id)
+                    yield tensor
+            graphs.extend(body.graph for node in current.nodes for body in node.bodies)
+
     def readers(self) -> dict[str, list[int]]:
         """For each tensor read by a node, the positions of the nodes that read it, ascending, a node once."""
         readers: dict[str, list[int]] = {}

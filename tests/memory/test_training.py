@@ -10,11 +10,12 @@ import weighbridge
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
-from weighbridge.graph import UNKNOWN, Graph, TensorType
+from weighbridge.graph import BRANCH, LOOP, UNKNOWN, Body, Graph, Role, TensorType
 from weighbridge.memory.training.optimisers import OPTIMISERS
 from weighbridge.memory.training.plan import plan_training
 from weighbridge.memory.training.records import TrainingPlan
 from weighbridge.memory.training.request import training_of
+from weighbridge.passes import bit_rules, set_bits
 
 FLOAT = DTYPES["float32"]
 RESNET, MOBILENET = "resnet50", "mobilenet_v2:width=1.4"
@@ -91,6 +92,40 @@ def test_the_total_is_the_sum_of_the_parts() -> None:
     assert found.total_bytes == sum(part or 0 for part in parts)
     assert found.parameter_bytes == found.gradient_bytes == 2 * 11_689_512
     assert found.master_bytes == 4 * 11_689_512
+
+
+def test_mixed_precision_halves_what_is_saved_as_values_and_not_the_bits() -> None:
+    whole, half = plan("alexnet", batch=3), plan("alexnet", batch=3, mixed_precision=True)
+    bits = sum(layer.saved_bytes for layer in whole.layers if layer.operator == "relu")
+    assert sum(layer.saved_bytes for layer in half.layers if layer.operator == "relu") == bits
+    assert (half.saved_bytes - bits) * 2 == whole.saved_bytes - bits
+    assert half.peak_activation_bytes < whole.peak_activation_bytes
+
+
+def test_what_has_16_bits_already_has_a_master_copy_too_and_integers_have_none() -> None:
+    graph = weighbridge.load("lenet5")
+    narrow = plan(set_bits(graph, bit_rules(["rest=16", "biases=16"])), "adam", mixed_precision=True)
+    assert narrow == plan(graph, "adam", mixed_precision=True)._replace(
+        saved_bytes=narrow.saved_bytes,
+        peak_activation_bytes=narrow.peak_activation_bytes,
+        total_bytes=narrow.total_bytes,
+        layers=narrow.layers,
+    )
+    assert narrow.master_bytes == 4 * 61_706
+    integers = plan(set_bits(graph, bit_rules(["8"])), "adam", mixed_precision=True)
+    assert integers.master_bytes == 4 * (61_706 - 61_470)
+    assert integers.gradient_bytes == 4 * 61_470 + 2 * (61_706 - 61_470)
+
+
+def test_constants_are_frozen_at_their_own_width() -> None:
+    build = Builder("shifted")
+    y = linear(build, "fc", build.input("x", (1, 8), FLOAT), 8)
+    constant = build.stored("c", (8,), FLOAT, Role.CONSTANT)
+    build.add("add", [("a", y), ("b", constant)], outputs=["y"])
+    found = plan(build.graph(["y"]), mixed_precision=True)
+    assert (found.buffer_bytes, found.frozen_bytes) == (32, 32)
+    frozen = plan(build.graph(["y"]), updates=["biases"], mixed_precision=True)
+    assert frozen.frozen_bytes == 32 + 2 * 64
 
 
 def test_sixteen_bytes_a_parameter_of_bert() -> None:
@@ -188,6 +223,97 @@ def test_a_checkpointed_module_keeps_what_it_is_given_and_runs_again() -> None:
         for name in ("layer1", "layer2", "layer3", "layer4")
     }
     assert everything.saved_bytes < everything.peak_activation_bytes < everything.saved_bytes + max(inside.values()) * 2
+
+
+def chain(build: Builder, x: str, *layers: tuple[str, str, str]) -> str:
+    """Layers of a name, a scope and an operator, one behind the other, of 8 values to 8."""
+    for name, scope, operator in layers:
+        operands = [("a", x), ("b", x)]
+        if operator == "linear":
+            operands = [("x", x), ("w", build.stored(f"{name}.w", (8, 8), FLOAT))]
+        (x,) = build.add(operator, operands, name=name, scope=scope)
+    return x
+
+
+def test_the_peak_with_a_checkpoint_by_hand() -> None:
+    """Values of 8 floats: what is before the module, what it is given, what its first layers keep, what its last one has in use."""
+    build = Builder("checkpointed")
+    scopes = [("before", "", "linear"), *((f"m.{i}", "m", "linear") for i in range(3)), ("behind", "", "linear")]
+    graph = build.graph([chain(build, build.input("x", (1, 8), FLOAT), *scopes)])
+    found = plan(graph, checkpoints=["m"])
+    assert found.saved_bytes == 32 * 3
+    assert (found.peak_activation_bytes, found.peak_node) == (32 * (1 + 1 + 2 + 2), "m.2")
+    assert plan(graph).peak_activation_bytes == 32 * (4 + 2)
+
+
+def test_the_peak_can_be_behind_what_has_nothing_in_use() -> None:
+    build = Builder("products")
+    layers = [("m.0", "m", "linear"), *((f"m.{i}", "m", "mul") for i in range(1, 4)), ("behind", "", "linear")]
+    graph = build.graph([chain(build, build.input("x", (1, 8), FLOAT), *layers)])
+    found = plan(graph, checkpoints=["m"])
+    assert (found.peak_activation_bytes, found.peak_node) == (32 * (1 + 4), "m.3")
+    assert plan(graph).peak_node == "behind"
+    ends = Builder("ends in products")
+    x = chain(ends, ends.input("x", (1, 8), FLOAT), *layers[:-1])
+    assert (plan(ends.graph([x])).peak_activation_bytes, plan(ends.graph([x])).peak_node) == (32 * 4, "m.3")
+
+
+def test_a_convolution_in_groups_has_a_share_of_its_output_in_use() -> None:
+    build = Builder("depthwise")
+    operands = [("x", build.input("x", (1, 8, 6, 6), FLOAT)), ("w", build.stored("w", (8, 1, 3, 3), FLOAT))]
+    y = build.add("conv", operands, {"padding": 1, "groups": 8})
+    found = plan(build.graph(list(y)))
+    assert (found.saved_bytes, found.peak_activation_bytes) == (4 * 8 * 36, 4 * (8 * 36 + 36))
+
+
+def test_a_bit_a_value_takes_whole_bytes() -> None:
+    build = Builder("nine")
+    y = linear(build, "fc", build.input("x", (1, 2), FLOAT), 9)
+    found = plan(build.graph(list(build.add("relu", [("x", y)], name="relu"))))
+    assert {layer.name: layer.saved_bytes for layer in found.layers} == {"fc": 8, "relu": 2}
+
+
+def test_what_is_only_added_is_not_kept() -> None:
+    """A bias that is computed at run time."""
+    build = Builder("added")
+    x = build.input("x", (1, 8), FLOAT)
+    shift = linear(build, "shift", x, 8)
+    (row,) = build.add("reshape", [("x", shift)], {"shape": (8,)})
+    y = build.add("linear", [("x", shift), ("w", build.stored("w", (8, 8), FLOAT)), ("b", row)], name="fc")
+    assert {layer.name: layer.saved_bytes for layer in plan(build.graph(list(y))).layers} == {"shift": 32, "fc": 32}
+
+
+def with_bodies(operator: str, *bodies: Body) -> Graph:
+    build = Builder("control")
+    x = build.input("x", (1, 8), FLOAT)
+    build.stored("w", (8, 8), FLOAT)
+    y = build.opaque(operator, [("captures", x)], [TensorType((1, 8), FLOAT)], name="control", bodies=bodies)
+    return build.graph(list(y))
+
+
+def body(name: str, layers: int, trips: int | None = 1) -> Body:
+    build = Builder(name)
+    scopes = [(f"{name}.{place}", "", "linear") for place in range(layers)]
+    return Body(name, build.graph([chain(build, build.input("x", (1, 8), FLOAT), *scopes)]), trips)
+
+
+def test_a_loop_keeps_what_every_trip_does_and_an_if_what_its_largest_branch_does() -> None:
+    loop = plan(with_bodies(LOOP, body("once", 2, 5)))
+    assert (loop.saved_bytes, loop.exact) == (5 * 2 * 32, True)
+    (layer,) = loop.layers
+    assert (layer.parameter_bytes, layer.gradient_bytes) == (2 * 256, 2 * 256)
+    branch = plan(with_bodies(BRANCH, body("less", 1), body("more", 3)))
+    assert (branch.saved_bytes, branch.exact) == (3 * 32, True)
+    unknown = plan(with_bodies(LOOP, body("often", 2, None)))
+    assert (unknown.saved_bytes, unknown.exact) == (2 * 32, False)
+    assert "nobody knows how often" in unknown.notes[0]
+
+
+def test_a_share_of_a_layer_in_a_loop_is_a_share() -> None:
+    graph = with_bodies(LOOP, body("once", 2, 5))
+    whole, part = plan(graph, updates=["once.0"]), plan(graph, updates=["once.0=1/4"])
+    assert (whole.trained_parameters, part.trained_parameters) == (64, 16)
+    assert part.saved_bytes == whole.saved_bytes // 4
 
 
 def test_a_product_keeps_the_other_operand_where_that_one_has_a_gradient() -> None:

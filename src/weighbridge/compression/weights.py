@@ -31,7 +31,7 @@ def held_by(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Held:
     that the node of the layer reads.
     """
     targets = targets_of(graph, operators)
-    tensors = {tensor.id: tensor for tensor in _parameters(graph)}
+    tensors = {tensor.id: tensor for tensor in graph.stored_everywhere()}
     biases = dict(_biases(graph, targets.uses, operators))
     free = dict.fromkeys(name for name, use in targets.uses.items() if use != "weight")
     rows: dict[str, Weight] = {}
@@ -68,13 +68,6 @@ def _weight(name: str, tensor: Tensor, biases: list[Tensor]) -> Weight:
 def _bits(tensors: list[Tensor]) -> Amount:
     total = sum((tensor.elements or 0) * (tensor.dtype.bits or 0) for tensor in tensors)
     return int(total) if total == int(total) else total
-
-
-def _parameters(graph: Graph) -> Iterator[Tensor]:
-    yield from graph.stored()
-    for node in graph.nodes:
-        for body in node.bodies:
-            yield from _parameters(body.graph)
 
 
 def _biases(graph: Graph, uses: Mapping[str, str], operators: Mapping[str, Op]) -> Iterator[tuple[str, list[str]]]:

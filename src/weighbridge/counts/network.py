@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from weighbridge.counts.cost import Cost, Values, add_known, cost_of
 from weighbridge.counts.facts import Activations, NetworkFacts, NodeFacts, Uncounted
@@ -32,7 +32,7 @@ def count(
     static = static_tensors(deployed, operators)
     uses = parameter_uses(deployed, operators, static=static)
     stored = _Stored.of(held, uses if held is deployed else uses_in_both(held, uses, operators))
-    shipped = list(_stored_tensors(deployed))
+    shipped = list(deployed.stored_everywhere())
     learned = {tensor.id: tensor for tensor in shipped if tensor.role is Role.PARAMETER}
     elements = [tensor.elements for tensor in learned.values()]
     nodes, costs = _nodes(deployed, learned, uses, operators, static)
@@ -91,19 +91,6 @@ def _equal(costs: list[Cost]) -> list[tuple[Cost, int]]:
     return [(cost, times[place]) for place, cost in {id(cost): cost for cost in costs}.items()]
 
 
-def _stored_tensors(graph: Graph) -> Iterator[Tensor]:
-    """The stored tensors of a graph and of all bodies in it, each storage once."""
-    seen: set[str] = set()
-    graphs = [graph]
-    while graphs:
-        current = graphs.pop()
-        for tensor in current.stored():
-            if tensor.id not in seen:
-                seen.add(tensor.id)
-                yield tensor
-        graphs.extend(body.graph for node in current.nodes for body in node.bodies)
-
-
 class _Stored(NamedTuple):
     """Sizes of what the model holds."""
 
@@ -122,7 +109,7 @@ class _Stored(NamedTuple):
         of_constants: int | None = 0
         nonzeros = 0
         notes: list[str] = []
-        for tensor in _stored_tensors(held):
+        for tensor in held.stored_everywhere():
             size = tensor.bytes
             if tensor.role is not Role.PARAMETER:
                 of_constants = add_known(of_constants, size)
@@ -163,7 +150,7 @@ def _nodes(
                 if tensor in sources:
                     held |= sources[tensor]
             for body in node.bodies:
-                held.update(tensor.id for tensor in _stored_tensors(body.graph) if tensor.role is Role.PARAMETER)
+                held.update(tensor.id for tensor in body.graph.stored_everywhere() if tensor.role is Role.PARAMETER)
             weights = [learned[source] for source in held if uses[source] == "weight"]
             sizes = _Held(
                 known_total([learned[source].elements for source in held]),

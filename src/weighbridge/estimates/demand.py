@@ -92,7 +92,7 @@ class Demand(NamedTuple):
 def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: Mapping[str, Op] = OPERATORS) -> Demand:
     """What ``deployed`` needs; ``facts`` and ``memory`` are its own."""
     static = static_tensors(deployed, operators)
-    stored = _stored(deployed)
+    stored = {tensor.id: tensor for tensor in deployed.stored_everywhere()}
     moved = _moved(deployed, facts, stored, operators, static)
     sizes = [tensor.bytes for tensor in stored.values()]
     known = [size for size in sizes if size is not None]
@@ -220,15 +220,6 @@ def _node(counted: NodeFacts, kept: int, taken: int, precision: str | None, exac
     exact = exact and counted.macs_exact and None not in (counted.read_bytes, counted.write_bytes)
     running = max(0, reads - kept) + (counted.write_bytes or 0)
     return NodeDemand(counted.name, 2 * (counted.macs or 0), precision, kept, running, exact)
-
-
-def _stored(graph: Graph) -> dict[str, Tensor]:
-    """Stored tensors of a graph and all its bodies by id: a body names what it shares with its surroundings alike."""
-    found = {tensor.id: tensor for tensor in graph.stored()}
-    for node in graph.nodes:
-        for body in node.bodies:
-            found.update(_stored(body.graph))
-    return found
 
 
 def _has_unknown(graph: Graph) -> bool:

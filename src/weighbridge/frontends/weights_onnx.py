@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any, Final
 
@@ -38,19 +38,12 @@ _ZERO_POINTS: Final[Mapping[str, Mapping[int, int]]] = {
 def values_of(found: StoredGraph) -> Values:
     """The values of the parameters of a graph that was read from an ONNX file."""
     zeros = _zero_points(found)
-    parameters = {tensor.id: tensor for tensor in _all_stored(found.graph)}
+    parameters = {tensor.id: tensor for tensor in found.graph.stored_everywhere()}
     return {
         name: _stored(found.model, message, parameters[name], zeros.get(name, 0))
         for name, message in found.messages.items()
         if name in parameters and hasattr(message, "data_type")
     }
-
-
-def _all_stored(graph: Any) -> Iterator[Tensor]:
-    yield from graph.stored()
-    for node in graph.nodes:
-        for body in node.bodies:
-            yield from _all_stored(body.graph)
 
 
 def _stored(model: OnnxModel, message: Any, tensor: Tensor, zero: int | None) -> Stored:

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Any
 
 from weighbridge.frontends.from_tflite import Stored as StoredGraph
 from weighbridge.frontends.tflite_model import Quantisation, TfliteModel, TfliteTensor
 from weighbridge.frontends.weights import Stored, Values
 from weighbridge.frontends.weights_values import decoded, is_decodable
-from weighbridge.graph import Graph, Tensor
+from weighbridge.graph import Tensor
 
 __all__ = ["values_of"]
 
 
 def values_of(found: StoredGraph) -> Values:
     """The values of the parameters of a graph that was read from a TensorFlow Lite file."""
-    parameters = {tensor.id: tensor for tensor in _all_stored(found.graph)}
+    parameters = {tensor.id: tensor for tensor in found.graph.stored_everywhere()}
     return {
         name: _stored(found.model, tensor, parameters[name])
         for name, tensor in found.tensors.items()
         if name in parameters
     }
-
-
-def _all_stored(graph: Graph) -> Iterator[Tensor]:
-    yield from graph.stored()
-    for node in graph.nodes:
-        for body in node.bodies:
-            yield from _all_stored(body.graph)
 
 
 def _stored(model: TfliteModel, tensor: TfliteTensor, held: Tensor) -> Stored:

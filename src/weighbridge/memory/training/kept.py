@@ -20,9 +20,9 @@ from fractions import Fraction
 from math import ceil
 from typing import Final
 
-from weighbridge.dtypes import DTYPES
 from weighbridge.graph import BRANCH, Graph, Node, Tensor
 from weighbridge.memory.training.trained import Part
+from weighbridge.memory.training.widths import bytes_in_training
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Keeps, Kind, Op, known_total
 
@@ -48,21 +48,19 @@ def nothing_known() -> Kept:
 class Rule:
     """Walks a graph in execution order and says of each node what it keeps.
 
-    ``trained`` are the parts of parameters that are trained; ``half`` has floating-point values of 32 bits at 16.
+    ``trained`` are the parts of parameters that are trained; ``mixed`` is mixed precision.
     """
 
-    def __init__(self, trained: Mapping[str, Part], operators: Mapping[str, Op], *, half: bool) -> None:
+    def __init__(self, trained: Mapping[str, Part], operators: Mapping[str, Op], *, mixed: bool) -> None:
         self._trained = trained
         self._operators = operators
-        self._half = half
+        self._mixed = mixed
         self.missing: dict[str, str] = {}
         self.repeats: list[str] = []
 
     def bytes_of(self, tensor: Tensor) -> int | None:
         """Bytes of a tensor while the network is trained; None where they are not known."""
-        if self._half and tensor.dtype.name == "float32" and tensor.elements is not None:
-            return DTYPES["float16"].bytes_of(tensor.elements)
-        return tensor.bytes
+        return bytes_in_training(tensor, mixed=self._mixed)
 
     def walk(self, graph: Graph, differentiable: Set[str] = frozenset()) -> list[Kept]:
         """What each node of ``graph`` keeps; ``differentiable`` are tensors of an enclosing graph that have a gradient."""

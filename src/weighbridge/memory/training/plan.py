@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from math import prod
 from typing import Final
 
-from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph, Node, Role, Tensor
 from weighbridge.memory.training.adapters import with_adapters
@@ -17,6 +16,7 @@ from weighbridge.memory.training.records import TrainingLayer, TrainingPlan
 from weighbridge.memory.training.request import AUTOGRAD, PAPER, Training
 from weighbridge.memory.training.run import AutogradRun
 from weighbridge.memory.training.trained import Part, parts_trained
+from weighbridge.memory.training.widths import bytes_in_training, has_master, type_in_training
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
@@ -55,7 +55,7 @@ def plan_training(graph: Graph, request: Training, operators: Mapping[str, Op] =
         raise BadSpec(what, where="the rule of training memory", hint="leave the rule out, or take paper")
     graph, adapters = with_adapters(graph, request.adapters, operators) if request.adapters else (graph, frozenset())
     trained = parts_trained(graph, request, operators, adapters)
-    rule = Rule(trained, operators, half=request.mixed_precision)
+    rule = Rule(trained, operators, mixed=request.mixed_precision)
     kept = rule.walk(graph)
     peak = _Walk(graph, kept, rule, request.checkpoints).peak()
     held = held_bytes(graph, trained, request)
@@ -99,7 +99,7 @@ def plan_of_run(
     at = run.at_peak
     saved: dict[str, int] = {}
     for one in run.saved:
-        if one.kind in ("activation", "input"):
+        if one.is_counted:
             saved[one.scope] = saved.get(one.scope, 0) + one.bytes
     return TrainingPlan(
         rule=AUTOGRAD,
@@ -120,8 +120,8 @@ def plan_of_run(
 
 
 def held_bytes(graph: Graph, trained: Mapping[str, Part], request: Training) -> Held:
-    """What a network's parameters take while it is trained; under mixed precision floating point of 32 bits is held at 16."""
-    stored = list(_stored(graph).values())
+    """What a network's parameters take while it is trained; buffers and constants stay as they are under mixed precision."""
+    stored = list(graph.stored_everywhere())
     parameters = [one for one in stored if one.role is Role.PARAMETER]
     tensors = {one.id: one for one in parameters}
     state_bytes = OPTIMISERS[request.optimiser].state_bytes
@@ -133,37 +133,25 @@ def held_bytes(graph: Graph, trained: Mapping[str, Part], request: Training) -> 
         master_bytes=sum(
             FLOAT_BYTES * prod(part.shape)
             for name, part in trained.items()
-            if request.mixed_precision and _is_halved(tensors[name])
+            if has_master(tensors[name].dtype, mixed=request.mixed_precision)
         ),
         trained_parameters=sum(prod(part.shape) for part in trained.values()),
         frozen_bytes=known_total(
-            _weighed(one, request) for one in stored if one.id not in trained and one.role is not Role.BUFFER
+            _weighed(one, request) if one.role is Role.PARAMETER else one.bytes
+            for one in stored
+            if one.id not in trained and one.role is not Role.BUFFER
         ),
     )
 
 
-def _stored(graph: Graph) -> dict[str, Tensor]:
-    found = {one.id: one for one in graph.stored()}
-    for body in (body for node in graph.nodes for body in node.bodies):
-        found.update({name: one for name, one in _stored(body.graph).items() if name not in found})
-    return found
-
-
-def _is_halved(tensor: Tensor) -> bool:
-    return tensor.dtype.name == "float32"
-
-
 def _weighed(tensor: Tensor, request: Training) -> int | None:
-    if request.mixed_precision and _is_halved(tensor):
-        return None if tensor.elements is None else DTYPES["float16"].bytes_of(tensor.elements)
-    return tensor.bytes
+    return bytes_in_training(tensor, mixed=request.mixed_precision)
 
 
 def _gradient(tensor: Tensor, part: Part, request: Training) -> int | None:
     if not tensor.dtype.is_learnable:
         return FLOAT_BYTES * prod(part.shape)
-    dtype = DTYPES["float16"] if request.mixed_precision and _is_halved(tensor) else tensor.dtype
-    return dtype.bytes_of(prod(part.shape))
+    return type_in_training(tensor.dtype, mixed=request.mixed_precision).bytes_of(prod(part.shape))
 
 
 class _Peak(NamedTuple):
@@ -201,7 +189,9 @@ class _Walk:
             else:
                 saved += kept.saved_bytes
                 by_node[node.name] = kept.saved_bytes
-        return _Peak(max(peak, saved), where, saved, by_node)
+            if saved + inside > peak:  # what has nothing in use, as a product, can keep more than was there before it
+                peak, where = saved + inside, node.name
+        return _Peak(peak, where, saved, by_node)
 
     def _given(self, start: int) -> int:
         """Bytes of the running tensors that the checkpointed module whose nodes begin at ``start`` is given."""
@@ -267,9 +257,10 @@ def _layers(
 ) -> Iterator[TrainingLayer]:
     seen: set[str] = set()
     for node, found in zip(graph.nodes, kept, strict=True):
-        read = [graph.tensors[one] for one in dict.fromkeys(node.inputs) if one not in seen]
+        given = _read(node, graph)
+        read = [tensor for name, tensor in given.items() if name not in seen]
         layer = _layer(node.name, node.scope, node.operator, saved_by_node.get(node.name, 0), read, trained, request)
-        seen.update(node.inputs)
+        seen.update(given)
         if layer.training_bytes or not found.exact:
             yield layer._replace(exact=found.exact)
 
@@ -282,14 +273,21 @@ def _modules(
     seen: set[str] = set()
     for node in graph.nodes:
         ours = read.setdefault(node.scope, {})
-        ours.update({one: graph.tensors[one] for one in node.inputs if one not in seen})
-        seen.update(node.inputs)
+        given = _read(node, graph)
+        ours.update({name: tensor for name, tensor in given.items() if name not in seen})
+        seen.update(given)
     for scope in dict.fromkeys((*read, *saved)):
         layer = _layer(
             scope, scope, "module", saved.get(scope, 0), list(read.get(scope, {}).values()), trained, request
         )
         if layer.training_bytes:
             yield layer
+
+
+def _read(node: Node, graph: Graph) -> dict[str, Tensor]:
+    """What a node reads, by id, and what its bodies hold."""
+    held = (tensor for body in node.bodies for tensor in body.graph.stored_everywhere())
+    return {**{name: graph.tensors[name] for name in node.inputs}, **{tensor.id: tensor for tensor in held}}
 
 
 def _layer(

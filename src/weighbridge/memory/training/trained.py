@@ -55,16 +55,14 @@ def parts_trained(
     if not shares:
         raise BadSpec("everything is frozen, so there is nothing to train", where=graph.name)
     narrow = {name: share for name, share in shares.items() if share != 1}
-    cut = _cut(graph, narrow, operators) if narrow else {}
+    cut = _cut(graph, parameters, narrow, operators) if narrow else {}
     return {name: cut.get(name) or Part(parameters[name]) for name in shares}
 
 
 def _parameters(graph: Graph) -> dict[str, Shape]:
     """The shapes of all parameters, those in bodies included."""
-    found = {one.id: one.shape for one in graph.stored() if one.role is Role.PARAMETER and one.shape is not None}
-    for body in (body for node in graph.nodes for body in node.bodies):
-        found.update({name: shape for name, shape in _parameters(body.graph).items() if name not in found})
-    return found
+    stored = graph.stored_everywhere()
+    return {one.id: one.shape for one in stored if one.role is Role.PARAMETER and one.shape is not None}
 
 
 def _meant(target: str, graph: Graph, targets: Targets, operators: Mapping[str, Op]) -> tuple[str, ...]:
@@ -105,7 +103,9 @@ def _holders(graph: Graph, operators: Mapping[str, Op]) -> Iterator[tuple[Node, 
             yield node, tuple(held)
 
 
-def _cut(graph: Graph, shares: Mapping[str, Fraction], operators: Mapping[str, Op]) -> dict[str, Part]:
+def _cut(
+    graph: Graph, shapes: Mapping[str, Shape], shares: Mapping[str, Fraction], operators: Mapping[str, Op]
+) -> dict[str, Part]:
     """The parts of weights of which a share of the input channels is trained; a bias has none and is trained whole."""
     cut: dict[str, Part] = {}
     for node, held in _holders(graph, operators):
@@ -113,12 +113,12 @@ def _cut(graph: Graph, shares: Mapping[str, Fraction], operators: Mapping[str, O
         for name in held:
             if name not in shares or name in cut:
                 continue
-            shape = graph.tensors[name].shape if name in graph.tensors else None
-            if name == weight and node.operator in _CHANNELS and shape and len(shape) > 1:
+            shape = shapes[name]
+            if name == weight and node.operator in _CHANNELS and len(shape) > 1:
                 axis = _channel_axis(node, shape)
                 channels = ceil(shape[axis] * shares[name])
                 cut[name] = Part((*shape[:axis], channels, *shape[axis + 1 :]), Fraction(channels, shape[axis]))
-            elif shape and len(shape) > 1:
+            elif len(shape) > 1:
                 what = f"a share of the input channels of {name} cannot be trained alone: {node.operator} has none"
                 raise BadSpec(what, where=node.name, hint="update it whole, or name convolutions and linear layers")
     return cut
