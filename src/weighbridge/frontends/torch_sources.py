@@ -151,7 +151,7 @@ def run_named(
         recipe = _recipe(source, batch or 1, sequence)
         module, _ = _made(recipe, source)
         arguments = recipe.inputs(module) if given is None else given
-        return run_of_module(module, arguments, how, name=recipe.name)
+        return run_of_module(module.train(), arguments, how, name=recipe.name)
 
 
 def _stored_bytes(module: Any) -> int:
