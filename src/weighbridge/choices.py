@@ -177,8 +177,8 @@ def training_asked(train: str | Mapping[str, Any] | Training | None) -> Training
         return None
     from weighbridge.memory.training.request import Training, training_of
 
-    if isinstance(train, Training):
-        return train
+    if isinstance(train, Training):  # what it says can be anything
+        return _training({name: getattr(train, field) for name, field in _TRAINING.items()})
     if isinstance(train, str):
         return training_of(train)
     if not isinstance(train, Mapping):
@@ -189,19 +189,23 @@ def training_asked(train: str | Mapping[str, Any] | Training | None) -> Training
         raise BadSpec(
             f"{shown(unknown[0])} says nothing of training", where="train", hint=f"there are {', '.join(_TRAINING)}"
         )
-    said = {_TRAINING[name]: value for name, value in train.items()}
+    return _training(train)
+
+
+def _training(said: Mapping[str, Any]) -> Training:
+    from weighbridge.memory.training.request import training_of
+
+    options = {_TRAINING[name]: value for name, value in said.items()}
     for name in ("updates", "frozen", "adapters", "checkpoints"):
-        said[name] = _listed(said.get(name, ()))
-    return training_of(said.pop("optimiser", "sgd"), **said)
+        options[name] = _listed(options.get(name, ()))
+    return training_of(options.pop("optimiser", "sgd"), **options)
 
 
 def _listed(given: object) -> tuple[Any, ...]:
     """What several of can be given: one by itself, a list, or a mapping (``{"fc*": 8}`` for ``fc*=8``)."""
-    if isinstance(given, str):
-        return (given,)
     if isinstance(given, Mapping):
-        return tuple(f"{name}={value}" for name, value in given.items())
-    return tuple(given) if isinstance(given, Iterable) else (given,)
+        return tuple(given.items())
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else (given,)
 
 
 def widths_of(

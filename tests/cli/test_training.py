@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 
 from weighbridge import BadSpec, Report, weigh
 from weighbridge.cli.main import main
 from weighbridge.estimates import largest_batch
+from weighbridge.memory.training.request import Training
+
+LISTS = ("update", "freeze", "lora", "checkpoint")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -126,10 +130,70 @@ def test_a_lower_bound_is_marked_and_not_exact(capsys: pytest.CaptureFixture[str
     assert f">= {plan.parameter_bytes:,} B" not in str(unsure)
 
 
+ODD: tuple[object, ...] = (
+    None,
+    0,
+    1,
+    1.5,
+    float("nan"),
+    "x",
+    b"adam",
+    "",
+    [],
+    [None],
+    {"a": 1},
+    ("fc6", "x"),
+    object(),
+    "\ud800",
+    10**30,
+)
+"""What may stand where it should not; "", None and nothing at all are no wish where a wish can be left out."""
+
+
 @pytest.mark.parametrize("how", [5, ["adam"], {"optimizer": "adam"}, {"update": 3}, {"lora": {"fc6": 0}}])
 def test_what_python_gives_is_looked_at(how: object) -> None:
     with pytest.raises(BadSpec):
         weigh("alexnet", train=how)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["optimiser", "mixed_precision", "rule", "attention", *LISTS])
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+def test_every_part_of_the_mapping_is_looked_at(name: str, odd: object) -> None:
+    """It is refused, or is no wish: the plan is that without it."""
+    no_wish = (odd in (None, "") and name in ("rule", "attention")) or (odd == [] and name in LISTS)
+    if no_wish:
+        assert weigh("lenet5", train={name: odd}) == weigh("lenet5", train={})
+    else:
+        with pytest.raises(BadSpec):
+            weigh("lenet5", train={name: odd})
+
+
+@pytest.mark.parametrize("field", Training._fields)
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+def test_a_record_is_looked_at_like_a_mapping(field: str, odd: object) -> None:
+    given = Training(**{field: odd})  # type: ignore[arg-type]
+    name = {"updates": "update", "frozen": "freeze", "adapters": "lora", "checkpoints": "checkpoint"}.get(field, field)
+    try:
+        expected = weigh("lenet5", train={name: odd})
+    except BadSpec:
+        with pytest.raises(BadSpec):
+            weigh("lenet5", train=given)
+    else:
+        assert weigh("lenet5", train=given) == expected
+
+
+def test_a_record_says_what_its_words_say() -> None:
+    words = {
+        "optimiser": "adam",
+        "update": ["c3=1/2", "biases"],
+        "freeze": "c1",
+        "lora": "f6=2",
+        "mixed_precision": True,
+    }
+    record = Training("adam", "", True, (("c3", Fraction(1, 2)), ("biases", Fraction(1))), ("c1",), (("f6", 2),))
+    assert weigh("lenet5", train=record) == weigh("lenet5", train=words)
+    pairs = {**words, "update": {"c3": 0.5, "biases": 1}, "lora": [("f6", 2)]}
+    assert weigh("lenet5", train=pairs) == weigh("lenet5", train=words)
 
 
 def test_python_takes_one_or_several() -> None:

@@ -57,23 +57,26 @@ class Training(NamedTuple):
 def training_of(
     optimiser: str,
     *,
-    rule: str = "",
+    rule: str | None = "",
     mixed_precision: bool = False,
-    updates: Iterable[str] = (),
+    updates: Iterable[str | tuple[str, object]] = (),
     frozen: Iterable[str] = (),
-    adapters: Iterable[str] = (),
+    adapters: Iterable[str | tuple[str, object]] = (),
     checkpoints: Iterable[str] = (),
-    attention: str = "",
+    attention: str | None = "",
 ) -> Training:
-    """The request as it is written: ``updates`` as ``biases``, ``last-3`` or ``conv*=1/4``, ``adapters`` as ``fc*=8``.
+    """The request as it is written: ``updates`` as ``biases``, ``last-3`` or ``conv*=1/4``, ``adapters`` as ``fc*=8``, or as pairs.
 
-    Raises ``BadSpec`` for an optimiser, rule or kernel that there is none, a share that is none, a rank that is none, and a kernel
-    of attention under the rule ``paper``, which knows none.
+    Raises ``BadSpec`` for an optimiser, rule or kernel that there is none, a share that is none, a rank that is none, a kernel of
+    attention under the rule ``paper``, which knows none, and for what is neither True nor False.
     """
     _one_of(optimiser, OPTIMISERS, "optimiser", "the optimiser")
-    if rule:
+    if not isinstance(mixed_precision, bool):
+        raise BadSpec(f"must be True or False, not {shown(mixed_precision)}", where="mixed precision")
+    rule, attention = rule if rule is not None else "", attention if attention is not None else ""
+    if rule != "":
         _one_of(rule, _RULES, "rule of training memory", "the rule of training memory")
-    if attention:
+    if attention != "":
         _one_of(attention, ATTENTION, "kernel of attention", "the kernel of attention")
         if rule == PAPER:
             what = "the rule paper is about layers and knows no kernel of attention"
@@ -99,28 +102,36 @@ def _one_of(given: object, known: Iterable[str], what: str, where: str) -> None:
     raise BadSpec(f"there is no {what} {shown(given)}", where=where, hint=f"{meant}there are {', '.join(names)}")
 
 
-def _name(given: str, what: str) -> str:
+def _name(given: object, what: str) -> str:
     if not isinstance(given, str) or not given.strip():
         raise BadSpec(f"{shown(given)} names nothing", where=what, hint="give a layer, a module or a pattern")
     return given.strip()
 
 
-def _update(rule: str) -> tuple[str, Fraction]:
+def _halves(rule: object) -> tuple[str, object] | None:
+    """A target and what is said of it: of ``conv*=1/4`` the text in front of the last ``=`` and behind it; None for neither."""
+    if isinstance(rule, tuple) and len(rule) == 2 and isinstance(rule[0], str):
+        return rule[0].strip(), rule[1]
     target, separator, written = rule.rpartition("=") if isinstance(rule, str) else ("", "", "")
-    if not separator:
+    return (target.strip(), written.strip()) if separator else None
+
+
+def _update(rule: str | tuple[str, object]) -> tuple[str, Fraction]:
+    halves = _halves(rule)
+    if halves is None:
         return _name(rule, "what is updated"), Fraction(1)
-    share = number(written)
-    if not target.strip() or share is None or not 0 < share <= 1:
+    target, share = halves[0], number(halves[1])
+    if not target or share is None or not 0 < share <= 1:
         hint = "write biases, last-3, or a layer and the share of its input channels: conv*=1/4"
         raise BadSpec(f"{shown(rule)} updates nothing", where="what is updated", hint=hint)
-    return target.strip(), share
+    return target, share
 
 
-def _adapter(rule: str) -> tuple[str, int]:
-    target, _, written = rule.rpartition("=") if isinstance(rule, str) else ("", "", "")
-    rank = int(written) if written.strip().isascii() and written.strip().isdecimal() and len(written) < 10 else 0
-    if not target.strip() or not 0 < rank <= _LARGEST_RANK:
+def _adapter(rule: str | tuple[str, object]) -> tuple[str, int]:
+    target, written = _halves(rule) or ("", "")
+    rank = number(written)
+    if not target or rank is None or rank.denominator != 1 or not 0 < rank <= _LARGEST_RANK:
         raise BadSpec(
             f"{shown(rule)} is no adapter", where="a low-rank adapter", hint="write a target and a rank: fc*=8"
         )
-    return target.strip(), rank
+    return target, int(rank)
