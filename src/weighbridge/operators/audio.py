@@ -22,7 +22,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing, types_of
+from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing, types_of
 from .rules import dtype_of, each, same, sizes_of
 
 __all__ = ["AUDIO_OPERATORS"]
@@ -137,6 +137,7 @@ AUDIO_OPERATORS: Final = (
         _energy_work,
         attributes={"range": REQUIRED, "dtype": "uint32"},
         summary="squared magnitudes of some frequencies of a spectrum",
+        keeps=Keeps.INPUT,
     ),
     Op(
         "filter_bank",

@@ -17,7 +17,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
-from .record import REQUIRED, Call, Kind, Loops, Op, Work, nothing
+from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing
 from .rules import INT64, each, in_its_place, same
 
 __all__ = ["CLASS_OPERATORS"]
@@ -160,6 +160,7 @@ CLASS_OPERATORS: Final = (
         _radial,
         _radial_work,
         summary="exp(-gamma d) of the squared distance d of every row to every support vector",
+        keeps=Keeps.OPERANDS,
     ),
     Op(
         "kernel_function",

@@ -126,7 +126,7 @@ ELEMENTWISE_OPERATORS: Final = (
     _binary_op("add", "a + b", real_or_complex(Work(add=1), Work(add=2)), fuses=True),
     _binary_op("sub", "a - b", real_or_complex(Work(add=1), Work(add=2))),
     _binary_op("mul", "a b", _mul_work, keeps=Keeps.OTHERS),
-    _binary_op("div", "a / b", _div_work, keeps=Keeps.DIVISOR),
+    _binary_op("div", "a / b", _div_work, keeps=Keeps.SECOND),
     _arithmetic("floor_div", "largest whole number not above a / b", div=1, add=1),
     _arithmetic("mod", "remainder of a / b", div=1),
     _arithmetic("squared_difference", "(a - b) squared", Keeps.OPERANDS, add=1, mul=1),

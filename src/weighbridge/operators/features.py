@@ -13,7 +13,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
-from .record import REQUIRED, Call, Kind, Op, Work, nothing
+from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import each, in_its_place, same, sizes_of
 
 __all__ = ["FEATURE_OPERATORS"]
@@ -115,6 +115,7 @@ FEATURE_OPERATORS: Final = (
         each(compare=1),
         summary="one of two values, by whether x is above a threshold",
         may_overwrite=in_its_place,
+        keeps=Keeps.NOTHING,
     ),
     Op(
         "lookup",

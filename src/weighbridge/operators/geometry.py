@@ -11,7 +11,7 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
-from .record import Call, Kind, Op, Work
+from .record import Call, Keeps, Kind, Op, Work
 from .rules import each
 from .shapes import axis_of, broadcast
 
@@ -76,6 +76,7 @@ GEOMETRY_OPERATORS: Final = (
         _distance_work,
         attributes={"p": 2.0, "squared": False},
         summary="the distance of every point of a to every point of b, by the norm of degree p",
+        keeps=Keeps.OPERANDS,
     ),
     Op(
         "distances_within",
@@ -85,6 +86,7 @@ GEOMETRY_OPERATORS: Final = (
         _distance_work,
         attributes={"p": 2.0},
         summary="the distance of every pair of different points of a, by the norm of degree p",
+        keeps=Keeps.OPERANDS,
     ),
     Op(
         "cross",
@@ -94,5 +96,6 @@ GEOMETRY_OPERATORS: Final = (
         each(mul=2, add=1),
         attributes={"axis": -1},
         summary="cross product of vectors of three components",
+        keeps=Keeps.OTHERS,
     ),
 )

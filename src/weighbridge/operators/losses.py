@@ -19,7 +19,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
 from .normalisation import log_softmax
-from .record import Call, Kind, Op, Work
+from .record import Call, Keeps, Kind, Op, Work
 from .rules import in_words, number
 from .shapes import asked_outputs, broadcast
 
@@ -197,7 +197,13 @@ def _determinant_work(call: Call) -> Work:
 _REDUCTION: Final[dict[str, Attribute]] = {"reduction": "mean"}
 
 
-def _pair(name: str, summary: str, attributes: Mapping[str, Attribute] | None = None, **kinds: int) -> Op:
+def _pair(
+    name: str,
+    summary: str,
+    attributes: Mapping[str, Attribute] | None = None,
+    keeps: str = Keeps.OPERANDS,
+    **kinds: int,
+) -> Op:
     """A loss of two tensors, element by element."""
     attributes = {**_REDUCTION, **(attributes or {})}
     return Op(
@@ -208,6 +214,7 @@ def _pair(name: str, summary: str, attributes: Mapping[str, Attribute] | None = 
         _pair_work(kinds),
         attributes=attributes,
         summary=summary,
+        keeps=keeps,
     )
 
 
@@ -229,9 +236,10 @@ LOSS_OPERATORS: Final = (
         _cross_entropy_work,
         attributes={**_REDUCTION, "label_smoothing": 0.0, "outputs": ("loss",)},
         summary="minus the log softmax of the target class, or of all classes by their probabilities",
+        keeps=Keeps.INPUT,
     ),
     _pair("mean_squared_error_loss", "(x - target)^2", add=1, mul=1),
-    _pair("l1_loss", "|x - target|", add=1, compare=1),
+    _pair("l1_loss", "|x - target|", keeps=Keeps.BITS, add=1, compare=1),
     _pair(
         "smooth_l1_loss",
         "d^2 / (2 beta) for d = |x - target| below beta, else d - beta / 2",
@@ -265,11 +273,13 @@ LOSS_OPERATORS: Final = (
         attributes=_REDUCTION,
         summary="max(x, 0) - x target + log(1 + exp(-|x|)); with a positive weight p"
         " (1 - target) x + (1 + (p - 1) target) (log(1 + exp(-|x|)) + max(-x, 0))",
+        keeps=Keeps.OPERANDS,
     ),
     _pair(
         "kl_divergence_loss",
         "target (log(target) - x), or exp(target) (target - x) where targets are logs",
         {"log_targets": False},
+        Keeps.SECOND,
         add=1,
         mul=1,
         special=1,
@@ -283,6 +293,7 @@ LOSS_OPERATORS: Final = (
         _margins_work,
         attributes={**_REDUCTION, "p": 1},
         summary="mean over the other classes of max(0, margin - x[target] + x) to the power p",
+        keeps=Keeps.INPUT,
     ),
     Op(
         "multilabel_margin_loss",
@@ -292,6 +303,7 @@ LOSS_OPERATORS: Final = (
         _depends_on_values,
         attributes={**_REDUCTION, "outputs": ("loss",)},
         summary="the margins between every class of a row that is a target and every one that is not",
+        keeps=Keeps.INPUT,
     ),
     Op(
         "ctc_loss",
@@ -301,6 +313,7 @@ LOSS_OPERATORS: Final = (
         _depends_on_values,
         attributes={**_REDUCTION, "outputs": ("loss",)},
         summary="connectionist temporal classification: minus the log probability of all alignments of a sequence",
+        keeps=Keeps.INPUT,
     ),
     Op(
         "rotary_embedding",
@@ -310,6 +323,7 @@ LOSS_OPERATORS: Final = (
         _rotary_work,
         attributes={"heads": 0, "size": 0, "interleaved": False},
         summary="pairs of elements rotated by an angle that their position sets",
+        keeps=Keeps.OTHERS,
     ),
     Op(
         "determinant",
@@ -318,5 +332,6 @@ LOSS_OPERATORS: Final = (
         _determinant,
         _determinant_work,
         summary="determinants of square matrices",
+        keeps=Keeps.INPUT,
     ),
 )

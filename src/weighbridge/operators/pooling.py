@@ -10,7 +10,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .record import REQUIRED, Call, Kind, Op, Work, nothing
+from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import number, when_known
 from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_output
 
@@ -196,9 +196,18 @@ def _pool(
     work: Callable[[Call], Work],
     attributes: dict[str, Attribute],
     summary: str,
+    keeps: str = "",
 ) -> Op:
     return Op(
-        name, Kind.POOLING, "x", infer, work, attributes=attributes, summary=summary, does_nothing=_of_single_values
+        name,
+        Kind.POOLING,
+        "x",
+        infer,
+        work,
+        attributes=attributes,
+        summary=summary,
+        does_nothing=_of_single_values,
+        keeps=keeps,
     )
 
 
@@ -233,10 +242,18 @@ POOLING_OPERATORS: Final = (
         _norm_work(_window_taps),
         {**_WINDOW, "p": 2, "mean": False},
         "p-norm of each window, of the mean of its values where asked for",
+        keeps=Keeps.INPUT,
     ),
     _pool("global_max_pool", _infer_global, _max_work(_global_taps), _LAYOUT, "largest value of each channel"),
     _pool("global_average_pool", _infer_global, _average_work(_global_taps), _LAYOUT, "mean of each channel"),
-    _pool("global_lp_pool", _infer_global, _norm_work(_global_taps), {**_LAYOUT, "p": 2}, "p-norm of each channel"),
+    _pool(
+        "global_lp_pool",
+        _infer_global,
+        _norm_work(_global_taps),
+        {**_LAYOUT, "p": 2},
+        "p-norm of each channel",
+        keeps=Keeps.INPUT,
+    ),
     _pool(
         "adaptive_max_pool",
         _infer_adaptive_max,

@@ -225,7 +225,9 @@ class Keeps:
     BITS: Final = "bits"  # a function that switches (ReLU): one bit a value says which side a value is on
     INPUT: Final = "input"  # its first operand, where that or what is learned in it has a gradient
     OTHERS: Final = "others"  # of operands that multiply each other, each where another one has a gradient
-    DIVISOR: Final = "divisor"  # of a / b: b where either has a gradient, a where b has one
+    SECOND: Final = (
+        "second"  # of a / b, or where b says how a is spread: b where either has a gradient, a where b has one
+    )
     OPERANDS: Final = "operands"  # all of them, where one has a gradient
 
 

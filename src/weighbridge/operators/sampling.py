@@ -18,7 +18,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .record import REQUIRED, Call, Kind, Op, Traffic, Work, read_all_write_all
+from .record import REQUIRED, Call, Keeps, Kind, Op, Traffic, Work, read_all_write_all
 from .rules import axes_of, selects, sizes_of, when_known
 from .shapes import asked_outputs
 
@@ -251,6 +251,7 @@ SAMPLING_OPERATORS: Final = (
         _grid_sample_work,
         attributes={"mode": "linear"},
         summary="an image sampled at the positions of a grid",
+        keeps=Keeps.SECOND,
     ),
     Op(
         "roi_align",
@@ -260,6 +261,7 @@ SAMPLING_OPERATORS: Final = (
         _roi_align_work,
         attributes={"size": (1, 1), "samples": 0, "mode": "average", "position_sensitive": False, "outputs": ("y",)},
         summary="regions of an image, interpolated to one size; position-sensitive ones have channels for every cell",
+        keeps=Keeps.SECOND,
     ),
     Op(
         "crop_and_resize",
@@ -269,6 +271,7 @@ SAMPLING_OPERATORS: Final = (
         _crop_and_resize_work,
         attributes={"size": REQUIRED, "mode": "linear"},
         summary="regions of an image, each cut out and resized",
+        keeps=Keeps.SECOND,
     ),
     Op(
         "max_roi_pool",
@@ -287,5 +290,6 @@ SAMPLING_OPERATORS: Final = (
         _depends_on_values,
         attributes={"size": REQUIRED, "outputs": ("y",)},
         summary="regions of an image, the mean of every cell, which has channels of its own",
+        keeps=Keeps.SECOND,
     ),
 )

@@ -8,7 +8,7 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
-from .record import Call, Kind, Op, Work
+from .record import Call, Keeps, Kind, Op, Work
 from .shapes import broadcast
 
 __all__ = ["SOLVING_OPERATORS"]
@@ -45,7 +45,15 @@ def _inverse_work(call: Call) -> Work:
 
 
 SOLVING_OPERATORS: Final = (
-    Op("inverse", Kind.ELEMENTWISE, "x", _inverse, _inverse_work, summary="inverses of square matrices"),
+    Op(
+        "inverse",
+        Kind.ELEMENTWISE,
+        "x",
+        _inverse,
+        _inverse_work,
+        summary="inverses of square matrices",
+        keeps=Keeps.INPUT,
+    ),
     Op(
         "triangular_solve",
         Kind.ELEMENTWISE,
@@ -54,5 +62,6 @@ SOLVING_OPERATORS: Final = (
         _solving_work,
         attributes={"left": True, "unit_diagonal": False},
         summary="x of a x = b (or x a = b) for a triangular a, by substitution",
+        keeps=Keeps.OPERANDS,
     ),
 )

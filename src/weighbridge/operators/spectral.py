@@ -22,7 +22,7 @@ from weighbridge.graph import Attribute, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import is_complex
-from .record import REQUIRED, Call, Kind, Op, Work, nothing
+from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import axes_of, each, in_its_place, known, selects, sizes_of, when_known
 from .shapes import broadcast
 
@@ -205,10 +205,11 @@ SPECTRAL_OPERATORS: Final = (
         _pair,
         each(mul=2, special=2),
         summary="complex numbers of absolute values and angles",
+        keeps=Keeps.SECOND,
     ),
     Op("real_part", Kind.MOVE, "x", _part, nothing, traffic=selects("x"), summary="real parts of complex numbers"),
     Op("imaginary_part", Kind.MOVE, "x", _part, nothing, traffic=selects("x"), summary="imaginary parts"),
-    Op("angle", Kind.ELEMENTWISE, "x", _part, each(special=1), summary="angles of complex numbers"),
+    Op("angle", Kind.ELEMENTWISE, "x", _part, each(special=1), summary="angles of complex numbers", keeps=Keeps.INPUT),
     Op(
         "conjugate",
         Kind.UNARY,
@@ -217,6 +218,7 @@ SPECTRAL_OPERATORS: Final = (
         each(add=1),
         summary="with the imaginary part negated",
         may_overwrite=in_its_place,
+        keeps=Keeps.NOTHING,
     ),
     Op(
         "complex_to_real",

@@ -128,11 +128,7 @@ class Rule:
     def _needed(self, node: Node, op: Op, graph: Graph, has_gradient: Set[str]) -> Iterator[tuple[str, bool, Fraction]]:
         """The running tensors that a node keeps, whether as bits, and which share of them; a tensor once."""
         added = {slot.name for slot in op.slots if slot.is_added}
-        sought = [
-            (place, name)
-            for place, (name, one) in enumerate(node.operands)
-            if one in has_gradient and name not in added
-        ]
+        sought = [place for place, (name, one) in enumerate(node.operands) if one in has_gradient and name not in added]
         if op.kept == Keeps.NOTHING or not sought:
             return
         running = [place for place, tensor in enumerate(node.inputs) if not graph.tensors[tensor].role.is_stored]
@@ -142,7 +138,7 @@ class Rule:
         needed: dict[str, Fraction] = {}
         for place in running:
             name, tensor = node.operands[place]
-            why = [node.inputs[at] for at, of in sought if _NEEDS[op.kept](at, place, of, name)]
+            why = [node.inputs[at] for at in sought if _NEEDS[op.kept](at, place)]
             if why and name not in added:
                 needed[tensor] = max(needed.get(tensor, Fraction(0)), *map(self._share, why))
         yield from ((tensor, False, share) for tensor, share in needed.items())
@@ -164,10 +160,10 @@ class Rule:
         return known_total(sizes)
 
 
-_Needs = Callable[[int, int, str, str], bool]
+_Needs = Callable[[int, int], bool]
 _NEEDS: Final[Mapping[str, _Needs]] = {
-    Keeps.OTHERS: lambda at, place, of, name: at != place,
-    Keeps.OPERANDS: lambda at, place, of, name: True,
-    Keeps.DIVISOR: lambda at, place, of, name: name == "b" or of == "b",
+    Keeps.OTHERS: lambda at, place: at != place,
+    Keeps.OPERANDS: lambda at, place: True,
+    Keeps.SECOND: lambda at, place: 1 in (at, place),
 }
-"""Whether the operand at ``place``, called ``name``, is needed for the gradient of the one at ``at``, called ``of``."""
+"""Whether the operand at ``place`` is needed for the gradient of the one at ``at``."""
