@@ -132,7 +132,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     else:
         raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
     if costs.batches and isinstance(source, Graph):
-        raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
+        raise _has_one_batch()
     size = None if batch is None else int(batch)
     tell("counting and planning the memory")
     choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved, kernels, training)
@@ -168,7 +168,7 @@ def _plan_at(source: Source | Module, given: Given, choices: Choices, training: 
     from weighbridge.training import planned
 
     if isinstance(source, Graph):
-        raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
+        raise _has_one_batch()
     other = given._replace(batch=batch)
     check(source, other)
     loaded = read(source, other, _quietly)
@@ -188,8 +188,12 @@ def _quietly(stage: str) -> None:
     """Tell nobody."""
 
 
+def _has_one_batch() -> BadSpec:
+    return BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
+
+
 def _one_batch(batch: int) -> Demand:
-    raise BadSpec("a graph has one batch size", where="batches", hint="load the source at each of them")
+    raise _has_one_batch()
 
 
 def report_of(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Demand] = _one_batch) -> Report:

@@ -102,8 +102,12 @@ def _with_largest(found: TrainingFit, device: Device, plan_at: PlanAt) -> Traini
     try:
         largest = largest_batch(needed, found.available_bytes)
     except WeighbridgeError as error:
-        note = f"the largest batch is not known, as other batch sizes cannot be had: {error.what}"
+        reason = error.details[0] if error.details else error.what
+        note = f"the largest batch is not known, as other batch sizes cannot be had: {reason}"
         return found._replace(notes=(*found.notes, note))
     if largest is None:
         return found._replace(notes=(*found.notes, "no batch is too large: nothing that training holds grows with it"))
+    if largest and not found.exact:
+        note = f"the largest batch is not known, as what training needs is a lower bound: it is {largest:,} at most"
+        return found._replace(notes=(*found.notes, note))
     return found._replace(largest_batch=largest)

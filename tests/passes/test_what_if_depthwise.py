@@ -88,6 +88,15 @@ def test_nothing_to_replace(target: str, hint: str) -> None:
     assert hint in caught.value.hint
 
 
+def test_a_layer_of_one_input_channel_stays() -> None:
+    """It is a depthwise one already, and two layers would be more."""
+    builder = Builder("grey")
+    operands = [("x", builder.input("x", (1, 1, 5, 5), FLOAT)), ("w", builder.stored("w", (4, 1, 3, 3), FLOAT))]
+    with pytest.raises(BadSpec) as caught:
+        separate_convolutions(builder.graph(builder.add("conv", operands, name="conv")))
+    assert "conv (one input channel)" in caught.value.hint
+
+
 def test_a_weight_of_two_layers_stays() -> None:
     builder = Builder("tied")
     y, w = builder.input("x", (1, 4, 5, 5), FLOAT), builder.stored("w", (4, 4, 3, 3), FLOAT)

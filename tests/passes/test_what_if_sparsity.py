@@ -104,6 +104,32 @@ def test_what_is_moved_or_scaled_in_advance_has_as_many_zeros() -> None:
     assert any(note.startswith("zeros are not followed through slice") for note in graph.notes)
 
 
+def test_layers_that_differ_in_their_zeros_alone_are_counted_apart() -> None:
+    builder = Builder("alike")
+    y = builder.input("x", (1, 8), FLOAT)
+    for place in range(3):
+        operands = [("x", y), ("w", builder.stored(f"w{place}", (8, 8), FLOAT))]
+        (y,) = builder.add("linear", operands, name=f"fc{place}")
+    graph = sparsify(builder.graph([y]), [("fc0", HALF), ("fc2", Fraction(3, 4))])
+    facts = count(graph, deploy(graph))
+    assert [node.nonzero_macs for node in facts.nodes] == [32, 64, 16]
+    assert (facts.macs, facts.nonzero_macs) == (192, 112)
+
+
+def test_a_number_over_zeros_is_not_followed() -> None:
+    """A quotient is zero where its dividend is, and not where its divisor is."""
+    for operands, followed in ((("w", "c"), True), (("c", "w"), False)):
+        builder = Builder("divided")
+        x = builder.input("x", (1, 4), FLOAT)
+        builder.stored("w", (6, 4), FLOAT)
+        builder.stored("c", (6, 4), FLOAT, Role.CONSTANT)
+        (w,) = builder.add("div", list(zip("ab", operands, strict=True)), name="over")
+        graph = sparsify(builder.graph(builder.add("linear", [("x", x), ("w", w)], name="fc")), [("rest", HALF)])
+        (node,) = (node for node in count(graph, deploy(graph)).nodes if node.name == "fc")
+        assert (node.macs, node.nonzero_macs) == (24, 12 if followed else 24)
+        assert any("not followed through over" in note for note in graph.notes) is not followed
+
+
 def test_layers_in_a_loop() -> None:
     body = Builder("body")
     x = body.input("x", (1, 4), FLOAT)
