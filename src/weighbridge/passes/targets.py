@@ -49,12 +49,13 @@ class Targets:
         deployed = parameter_uses(deploy(self.graph, self.operators), self.operators)
         return uses_in_both(self.graph, deployed, self.operators)
 
-    def named(self, target: str) -> tuple[str, ...]:
+    def named(self, target: str, *, has_rest: bool = True) -> tuple[str, ...]:
         """The ids of the parameters that ``target`` stands for; those of layers are their weights.
 
         A target is ``first``, ``last``, ``first-3`` or ``last-3`` (weighted layers in execution order), ``biases``, ``other``
         (normalisation, positions), or the name of a node, of a scope or of a parameter, or a pattern for one of these with
-        ``*``, ``?`` and ``[…]``.  Raises ``BadSpec`` for one that is not in the graph.
+        ``*``, ``?`` and ``[…]``.  Raises ``BadSpec`` for one that is not in the graph; ``has_rest`` says whether its hint may
+        name ``rest``, which is the caller's.
         """
         if target in _GROUPS:
             return tuple(name for name, use in self._uses_in_groups.items() if use == _GROUPS[target])
@@ -63,7 +64,7 @@ class Targets:
         found = [name for layer in self.layers_named(target) for name in layer.weights]
         found = found or [name for name in self.uses if fnmatchcase(name, target)]
         if not found:
-            raise self._unknown(target)
+            raise self._unknown(target, has_rest)
         return tuple(dict.fromkeys(found))
 
     def layers_named(self, target: str) -> tuple[Layer, ...]:
@@ -85,7 +86,7 @@ class Targets:
             raise BadSpec(f"there are {len(self.layers):,} layers with weights", where=target)
         return self.layers[:number] if which == "first" else self.layers[-number:]
 
-    def _unknown(self, target: str) -> BadSpec:
+    def _unknown(self, target: str, has_rest: bool) -> BadSpec:
         from difflib import get_close_matches
 
         names = [layer.name for layer in self.layers]
@@ -93,7 +94,7 @@ class Targets:
         more = ", …" if len(near) < len(names) else ""
         return BadSpec(
             f"no layer, scope or parameter is called {target!r}",
-            hint=f"there are first, last, rest, biases, other, {', '.join(near)}{more}",
+            hint=f"there are first, last, {'rest, ' if has_rest else ''}biases, other, {', '.join(near)}{more}",
         )
 
 

@@ -48,9 +48,9 @@ def parts_trained(
     if not request.updates and not adapters:
         shares = dict.fromkeys(parameters, Fraction(1))
     for target, share in request.updates:
-        shares.update(dict.fromkeys(_meant(target, graph, targets, operators), share))
+        shares.update(dict.fromkeys(_named(target, "what is updated", graph, targets, operators), share))
     for target in request.frozen:
-        for name in _meant(target, graph, targets, operators):
+        for name in _named(target, "a frozen part", graph, targets, operators):
             shares.pop(name, None)
     if not shares:
         raise BadSpec("everything is frozen, so there is nothing to train", where=graph.name)
@@ -65,6 +65,15 @@ def _parameters(graph: Graph) -> dict[str, Shape]:
     return {one.id: one.shape for one in stored if one.role is Role.PARAMETER and one.shape is not None}
 
 
+def _named(target: str, where: str, graph: Graph, targets: Targets, operators: Mapping[str, Op]) -> tuple[str, ...]:
+    """The parameters that a target stands for.  Raises ``BadSpec`` where there are none."""
+    found = _meant(target, graph, targets, operators)
+    if not found:
+        hint = "name a layer, a module, a pattern, or last-3"
+        raise BadSpec(f"{target!r} stands for no parameter of this network", where=where, hint=hint)
+    return found
+
+
 def _meant(target: str, graph: Graph, targets: Targets, operators: Mapping[str, Op]) -> tuple[str, ...]:
     """The parameters that a target stands for, and none of them only for their use."""
     if target == _EVERYTHING:
@@ -76,7 +85,7 @@ def _meant(target: str, graph: Graph, targets: Targets, operators: Mapping[str, 
     if not names and target not in targets.uses:
         found = [one for node, held in _holders(graph, operators) if is_meant(target, node) for one in held]
         found += [name for name in targets.uses if name.startswith(f"{target}.")]
-    return tuple(dict.fromkeys((*found, *(targets.named(target) if not found else ()))))
+    return tuple(dict.fromkeys((*found, *(() if found else targets.named(target, has_rest=False)))))
 
 
 def _added(graph: Graph, operators: Mapping[str, Op]) -> Iterator[str]:
