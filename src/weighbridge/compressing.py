@@ -12,7 +12,7 @@ from weighbridge.compression.record import Compression, compression
 from weighbridge.compression.rules import REST, Rule, TargetRule, checked, rules_of
 from weighbridge.compression.weights import Held, held_by
 from weighbridge.dtypes import DTYPES
-from weighbridge.errors import BadModel, BadSpec
+from weighbridge.errors import BadModel, BadSpec, GraphError
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.sources import Given, Sizes, Source, check, file_of, is_module, is_named_model, read
@@ -132,7 +132,7 @@ def _stated(name: str, field: str, given: Ratios | None) -> Iterator[TargetRule]
     rules: Iterable[tuple[object, object]]
     if isinstance(given, Mapping):
         rules = given.items()
-    elif isinstance(given, Iterable) and not isinstance(given, str):
+    elif isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray)):
         rules = [_split(one) for one in given]
     else:
         rules = [_split(given)]
@@ -196,7 +196,10 @@ def _of_state(source: Any, given: Given, ratios_only: bool) -> _Read:
 def _of_tensors(tensors: list[NamedTensor], origin: str, kind: str, ratios_only: bool) -> _Read:
     from weighbridge.frontends.weights import bare
 
-    held, values, notes = bare(tensors)
+    try:
+        held, values, notes = bare(tensors)
+    except GraphError as error:  # a shape that none can be
+        raise BadModel(error.what, where=Path(origin).name, hint="the file is damaged: export it again") from None
     if not held.weights:
         raise BadModel(
             "there are no weights in it", where=origin, hint="name what holds tensors of two dimensions or more"
@@ -288,7 +291,8 @@ def _measured(weight: Weight, stored: Stored, rule: Rule) -> LayerSize:
         dtype = DTYPES.get(weight.dtype)
         if dtype is None:
             return unread(weight, f"values of {weight.dtype} are not read")
-        found = measured(stored.read(), dtype, stored.zero, rule)
+        values = stored.read()
+        found = values if isinstance(values, str) else measured(values, dtype, stored.zero, rule)
     except MemoryError:
         raise BadModel("it does not fit into the memory of this machine", where=weight.name) from None
     if isinstance(found, str):

@@ -159,6 +159,15 @@ def test_what_is_no_ratio(keep: object) -> None:
         weighbridge.compress("alexnet", keep=keep)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["keep", "codebook", "index_bits", "huffman_values", "huffman_indices", "fillers"])
+@pytest.mark.parametrize(
+    "given", [b"1", bytearray(b"1"), b"\x01", 1j, object()], ids=lambda given: type(given).__name__
+)
+def test_bytes_are_no_numbers(name: str, given: object) -> None:
+    with pytest.raises(weighbridge.BadSpec, match=f"{name}: "):
+        weighbridge.compress("lenet5", **{name: given})  # type: ignore[arg-type]
+
+
 def test_given_averages_are_not_mixed_with_measured_ones(capsys, model: Path) -> None:
     page = printed(capsys, str(model), "--keep", "0.5", "--codebook", "4", "--huffman-values", "1")
     assert "are not used: the weights were read" in " ".join(page.split())

@@ -9,11 +9,13 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+import safetensors
 from safetensors.numpy import save_file
 
 import weighbridge
 from weighbridge.cli.main import main
 from weighbridge.errors import BadModel
+from weighbridge.frontends import weights_safetensors
 from weighbridge.frontends.weights_safetensors import tensors_of
 
 NUMBERS = np.random.default_rng(5).standard_normal((30, 20))
@@ -74,11 +76,34 @@ def test_targets_are_names_layers_and_patterns(tmp_path: Path) -> None:
         weighbridge.compress(path, batch=1)
 
 
-def test_values_that_are_not_read_are_told(tmp_path: Path) -> None:
-    entry = {"dtype": "F8_E4M3", "shape": [2, 2], "data_offsets": [0, 4]}
-    found = weighbridge.compress(headed(tmp_path, {"w": entry}, bytes(4)))
-    assert (found.layers[0].basis, found.layers[0].bits, found.is_exact) == ("not read", 32, False)
-    assert any("F8_E4M3" in note for note in found.notes)
+@pytest.mark.parametrize(
+    ("dtype", "bits"),
+    [("F8_E4M3", 8), ("F8_E5M2", 8), ("F8_E8M0", 8), ("F6_E2M3", 6), ("F4", 4), ("BOOL", 8), ("C64", 64)],
+)
+def test_values_that_are_not_read_are_told(tmp_path: Path, dtype: str, bits: int) -> None:
+    """They count as they are held, be they weights or not."""
+    entry = {"dtype": dtype, "shape": [8, 2], "data_offsets": [0, 2 * bits]}
+    scale = {"dtype": dtype, "shape": [8], "data_offsets": [2 * bits, 3 * bits]}
+    found = weighbridge.compress(headed(tmp_path, {"w": entry, "scale": scale}, bytes(3 * bits)))
+    assert (found.layers[0].basis, found.layers[0].bits, found.is_exact) == ("not read", 16 * bits, False)
+    assert found.total.other_bits == 8 * bits
+    assert any(dtype in note for note in found.notes)
+
+
+def test_a_type_of_a_later_library_takes_what_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(weights_safetensors._NAMES, "F6_E2M3")
+    path = headed(tmp_path, {"w": {"dtype": "F6_E2M3", "shape": [8, 2], "data_offsets": [0, 12]}}, bytes(12))
+    (layer,) = weighbridge.compress(path).layers
+    assert (layer.basis, layer.bits, layer.dtype) == ("not read", 96, "F6_E2M3")
+
+
+def test_a_file_that_memory_does_not_hold_is_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise safetensors.SafetensorError("Cannot allocate memory (os error 12)")
+
+    monkeypatch.setattr(safetensors, "safe_open", refuse)
+    with pytest.raises(BadModel, match="does not fit into the memory of this machine"):
+        weighbridge.compress(headed(tmp_path, {"w": ENTRY}, bytes(16)))
 
 
 ENTRY = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
@@ -98,6 +123,8 @@ ENTRY = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
         ({"w": {**ENTRY, "shape": [-2, 2]}}, bytes(16), None),
         ({"w": ENTRY, "v": ENTRY}, bytes(16), None),
         ({"w": {**ENTRY, "dtype": "F33"}}, bytes(16), None),
+        ({"w": {"dtype": "F32", "shape": [1] * 100_000, "data_offsets": [0, 4]}}, bytes(4), None),
+        ({"w": {"dtype": "F32", "shape": [0, 2**62], "data_offsets": [0, 0]}}, b"", None),
         ({"w": 3}, b"", None),
         (b"{" + b'"a":{' * 50_000, b"", None),
         (b'{"w":', b"", None),

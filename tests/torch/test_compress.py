@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import weighbridge
 from weighbridge.cli.main import main
@@ -65,6 +66,78 @@ def test_what_has_no_values_is_told() -> None:
     assert {layer.basis for layer in found.layers} == {"not read"}
     assert any("meta device" in note for note in found.notes)
     assert weighbridge.compress(Net().to("meta"), ratios_only=True, keep=0.5).total.kept == 124 + 16  # tied no more
+
+
+def fake() -> torch.Tensor:
+    with FakeTensorMode():
+        return torch.empty(4, 4)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("make", "bits"),
+    [
+        (lambda: torch.ones(4, 4).to_sparse(), 32),
+        (lambda: torch.ones(4, 4).to_sparse_csr(), 32),
+        (lambda: torch.ones(4, 4).to(torch.float8_e4m3fn), 8),
+        (lambda: torch.ones(4, 4, dtype=torch.complex64), 64),
+        (lambda: torch.empty(4, 4, dtype=torch.complex32), 32),
+        (lambda: torch.empty(4, 4, dtype=torch.uint4), 8),
+        (lambda: torch.empty(4, 4, dtype=torch.uint7), 8),
+        (lambda: torch.empty(4, 4, dtype=torch.bits16), 16),
+        (lambda: torch.ones(4, 4, dtype=torch.bool), 8),
+        (
+            lambda: torch.quantize_per_channel(
+                torch.ones(4, 4), torch.ones(4), torch.zeros(4), axis=0, dtype=torch.quint4x2
+            ),
+            4,
+        ),
+        (fake, 32),
+    ],
+)
+def test_what_cannot_be_read_counts_as_it_is_held(make, bits: int) -> None:
+    """Also where no type here is as wide, and whichever error PyTorch has for it."""
+    for options in ({}, {"keep": 0.5, "codebook": 2}):
+        found = weighbridge.compress({"w": make()}, **options)
+        assert [(layer.basis, layer.bits) for layer in found.layers] == [("not read", 16 * bits)]
+        assert not found.is_exact
+
+
+def test_views_that_hold_a_sign_are_read() -> None:
+    (tensor,) = tensors_of_state({"w": torch._neg_view(torch.ones(2, 2))})
+    assert tensor.stored.read is not None
+    assert tensor.stored.read().tolist() == [-1.0] * 4
+
+
+def test_what_memory_does_not_hold() -> None:
+    with pytest.raises(weighbridge.BadModel, match="does not fit into the memory of this machine"):
+        weighbridge.compress({"w": torch.ones(1, 1).expand(2**24, 2**24)})
+
+
+def nested(layout: torch.layout) -> dict[str, torch.Tensor]:
+    return {"w": torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=layout)}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "make",
+    [lambda: nn.LazyLinear(4), lambda: nested(torch.strided), lambda: nested(torch.jagged)],
+    ids=["lazy", "nested", "jagged"],
+)
+def test_what_has_no_shape_is_refused(make) -> None:
+    source = make()
+    with pytest.raises(weighbridge.BadModel, match="this tensor has no shape"):
+        weighbridge.compress(source)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", [lambda net: net, lambda net: net.state_dict()], ids=["module", "state"])
+def test_the_weights_of_quantised_modules_are_no_parameters_and_counted(make) -> None:
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(16, 8))
+    quantised = torch.ao.quantization.quantize_dynamic(net, {nn.Linear}, dtype=torch.qint8)
+    found = weighbridge.compress(make(quantised))
+    assert [(layer.elements, layer.dtype) for layer in found.layers] == [(108, "float32"), (128, "int8")]
+    assert found.is_exact
 
 
 @pytest.mark.parametrize("wrap", [lambda state: state, lambda state: {"epoch": 3, "state_dict": state}])

@@ -29,7 +29,8 @@ _STATISTICS: Final = ("running_mean", "running_var", "num_batches_tracked")
 class Stored(NamedTuple):
     """The values of a tensor: how they are read, as a one-dimensional array in row-major order, and which of them stands for 0.
 
-    ``zero`` is None where that is not known.  ``reason`` says why the values cannot be read, "" where they can.
+    ``read`` can also give the reason why they cannot be, in words.  ``zero`` is None where that is not known.  ``reason`` says why
+    ``read`` is None, "" where it is not.
     """
 
     read: Callable[[], Any] | None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,11 @@ _NAMES: Final = {
     "F8_E4M3": "float8_e4m3fn",
     "F8_E5M2": "float8_e5m2",
     "F8_E8M0": "float8_e8m0",
+    "F8_E4M3FNUZ": "float8_e4m3fnuz",
+    "F8_E5M2FNUZ": "float8_e5m2fnuz",
+    "F6_E2M3": "float6_e2m3",
+    "F6_E3M2": "float6_e3m2",
+    "F4": "float4_e2m1",
     "I64": "int64",
     "I32": "int32",
     "I16": "int16",
@@ -53,9 +59,11 @@ def tensors_of(path: Path) -> list[NamedTensor]:
     try:
         with safetensors.safe_open(path, framework="numpy"):
             pass
-    except OSError:
+    except (OSError, MemoryError):
         raise
     except Exception as error:  # the library has errors of its own, and lets those of Rust's through
+        if "allocate memory" in said_by(error):
+            raise BadModel("it does not fit into the memory of this machine", where=path.name) from None
         raise BadModel(f"this is no safetensors file: {said_by(error)}", where=path.name, hint=_DAMAGED) from None
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
@@ -64,9 +72,12 @@ def tensors_of(path: Path) -> list[NamedTensor]:
     for name, entry in sorted(head.items()):
         if name == "__metadata__":
             continue
-        dtype = DTYPES[_NAMES.get(entry["dtype"], "opaque")]
         start, stop = entry["data_offsets"]
         shape = tuple(entry["shape"])
+        # of a type that is not known here the file says at least how much it takes
+        dtype = DTYPES.get(_NAMES.get(entry["dtype"], "")) or DType(
+            entry["dtype"], "opaque", 8 * (stop - start), max(1, prod(shape))
+        )
         if is_decodable(dtype):
             stored = Stored(partial(_values, path, 8 + size + start, stop - start, dtype))
         else:

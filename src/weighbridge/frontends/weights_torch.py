@@ -7,7 +7,7 @@ is unpickled in any other way.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from typing import Any, Final
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import BadModel, MissingExtra, said_by
 from weighbridge.frontends.weights import NamedTensor, Stored, compress_extra
+from weighbridge.graph import Shape
 from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["is_state", "tensors_of_file", "tensors_of_module", "tensors_of_state"]
@@ -23,6 +24,8 @@ _INSTALL: Final = 'pip install "weighbridge[compress,torch]"'
 _KEYS: Final = ("state_dict", "model_state_dict", "model", "module", "net", "weights")
 """Where checkpoints of trainings keep the weights."""
 _MOST_DEPTH: Final = 8
+_PACKED_BITS: Final = {"quint4x2": 4, "quint2x4": 2}
+"""Of the types of which a byte holds several values."""
 
 
 class _Named(NamedTuple):
@@ -41,15 +44,46 @@ def is_state(source: object) -> bool:
 
 
 def tensors_of_module(module: Any) -> list[NamedTensor]:
-    """The parameters of a ``torch.nn.Module``, tied ones once; buffers are none."""
-    return _tensors(_Named(name, one) for name, one in module.named_parameters())
+    """The parameters of a ``torch.nn.Module``, tied ones once, and what it has in its state that is neither parameter nor buffer.
+
+    That is where quantised modules have their weights.  Raises ``BadModel`` for a parameter that has no shape yet.
+    """
+    named = [_Named(name, one) for name, one in module.named_parameters()]
+    known = {name for name, _ in (*module.named_parameters(remove_duplicate=False), *_buffers(module))}
+    return _tensors([*named, *(one for one in _flat(_state_of(module)) if one.name not in known)])
+
+
+def _buffers(module: Any) -> Iterable[tuple[str, Any]]:
+    found: Iterable[tuple[str, Any]] = module.named_buffers(remove_duplicate=False)
+    return found
+
+
+def _state_of(module: Any) -> Mapping[str, Any]:
+    """The state of a module, nothing where its own code for that fails."""
+    try:
+        return dict(module.state_dict())
+    except Exception:  # a module's own code runs
+        return {}
 
 
 def tensors_of_state(state: Mapping[str, Any]) -> list[NamedTensor]:
-    """The tensors of a ``state_dict``, each storage once; what is no tensor is left out."""
+    """The tensors of a ``state_dict`` and of the lists in it, each storage once; what is no tensor is left out.
+
+    Raises ``BadModel`` for a tensor without a shape.
+    """
+    return _tensors(_flat(state))
+
+
+def _flat(state: Mapping[str, Any]) -> Iterator[_Named]:
+    """The tensors of a state; those in a list, as quantised linear layers have theirs, by their places."""
     import torch
 
-    return _tensors(_Named(str(name), one) for name, one in state.items() if isinstance(one, torch.Tensor))
+    for name, value in state.items():
+        if isinstance(value, torch.Tensor):
+            yield _Named(str(name), value)
+        elif isinstance(value, list | tuple):
+            tensors = enumerate(value)
+            yield from (_Named(f"{name}.{place}", one) for place, one in tensors if isinstance(one, torch.Tensor))
 
 
 def tensors_of_file(path: Path) -> list[NamedTensor]:
@@ -100,6 +134,7 @@ def _tensors(named: Iterable[_Named]) -> list[NamedTensor]:
         raise compress_extra(error) from None
     found, seen = [], set()
     for name, tensor in named:
+        shape = _shape(name, tensor)
         key = _storage(tensor)
         if key is not None and key in seen:
             continue
@@ -111,7 +146,7 @@ def _tensors(named: Iterable[_Named]) -> list[NamedTensor]:
             stored = Stored(None, reason=f"values of {_kind(tensor)} are not read")
         else:
             stored = Stored(partial(_values, tensor), _zero(tensor))
-        found.append(NamedTensor(name, tuple(tensor.shape), dtype, stored))
+        found.append(NamedTensor(name, shape, dtype, stored))
     return found
 
 
@@ -123,9 +158,24 @@ def _storage(tensor: Any) -> object:
     return (pointer, tuple(tensor.shape), tuple(tensor.stride())) if pointer else None
 
 
+def _shape(name: str, tensor: Any) -> Shape:
+    try:
+        return tuple(int(size) for size in tensor.shape)
+    except Exception:  # which error it is differs from type to type
+        hint = "run the module once, if it is lazy; nested tensors have none"
+        raise BadModel("this tensor has no shape", where=name, hint=hint) from None
+
+
 def _dtype(tensor: Any) -> DType:
+    """The type of the values, where one here takes as many bits; else one of which the width alone is known."""
     name = str(tensor.dtype).removeprefix("torch.")
-    return DTYPES.get({"qint8": "int8", "quint8": "uint8", "qint32": "int32"}.get(name, name), DTYPES["opaque"])
+    known = DTYPES.get({"qint8": "int8", "quint8": "uint8", "qint32": "int32"}.get(name, name))
+    bits = _PACKED_BITS.get(name, 8 * tensor.dtype.itemsize)
+    return known if known is not None and known.bits == bits else DType(name, "opaque", bits)
+
+
+def _first_line(error: BaseException) -> str:
+    return (said_by(error).strip().splitlines() or [type(error).__name__])[0][:120]
 
 
 def _kind(tensor: Any) -> str:
@@ -145,13 +195,19 @@ def _zero(tensor: Any) -> int | None:
 
 
 def _values(tensor: Any) -> Any:
+    """The values, or in words why there are none.  Raises ``MemoryError``."""
     import torch
 
     from weighbridge.frontends.weights_values import decoded
 
-    flat = tensor.detach()
-    if flat.is_quantized:
-        flat = flat.int_repr()
-    flat = flat.cpu().contiguous().reshape(-1)
-    dtype = _dtype(flat)
-    return decoded(memoryview(flat.view(torch.uint8).numpy()), dtype, flat.numel())
+    try:
+        flat = tensor.detach()
+        if flat.is_quantized:
+            flat = flat.int_repr()
+        flat = flat.cpu().resolve_neg().contiguous().reshape(-1)
+        data = memoryview(flat.view(torch.uint8).numpy())
+    except Exception as error:  # tensors without values, and types of tensors that others made
+        if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in said_by(error):
+            raise MemoryError from None
+        return f"its values cannot be read: {_first_line(error)}"
+    return decoded(data, _dtype(flat), flat.numel())
