@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from weighbridge.api import Inputs, Module, report_of
-from weighbridge.choices import Choices, Reserve, costs_of, devices_of, reserve_of, widths_of
+from weighbridge.choices import Choices, Reserve, costs_of, devices_of, reserve_of, training_asked, widths_of
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
@@ -20,6 +20,7 @@ from weighbridge.sources import USER_FILE, Given, Loaded, Source, check, file_of
 
 if TYPE_CHECKING:
     from weighbridge.devices.device import Device, EnergyTable
+    from weighbridge.memory.training.request import Training
     from weighbridge.passes import BitRules
 
 __all__ = ["parameters_of", "what_if"]
@@ -42,6 +43,7 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     as_written: bool = False,
     energy: Source | EnergyTable | None = None,
     battery: str | None = None,
+    train: str | Mapping[str, Any] | Training | None = None,
     steps: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> WhatIf:
@@ -50,6 +52,7 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     network file also its parameters: ``"width=0.75"``, ``"resolution=160"``.  It is built anew with those, before all else is changed.
 
     ``source``, the sizes, ``on`` and the costs are as in ``weigh``; ``precision`` holds for both sides, and changes come after it.
+    ``train`` is as in ``weigh`` and adds what training takes, by the rule ``paper``, as no module is built with the changes.
     ``steps`` adds the network after each step by itself; neighbouring changes of one kind that name layers are one step.
 
     Raises what ``weigh`` does, and ``BadSpec`` for a change that cannot be read, that names what the network does not have, that
@@ -65,8 +68,9 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     devices, reserved = reserve_of(reserve, devices_of(on))
     rules, precision = widths_of(None, None, precision)
     costs = costs_of(devices, (), None, energy, battery)
+    training = _on_paper(training_asked(train))
     size = None if batch is None else int(batch)
-    choices = Choices(devices, None, precision, size, as_written, costs=costs, reserved=reserved)
+    choices = Choices(devices, None, precision, size, as_written, costs=costs, reserved=reserved, training=training)
     tell = progress or _quietly
     loaded = Loaded(source, "graph", "") if isinstance(source, Graph) else read(source, given, tell)
     weighed = _Weighed(loaded, source, given, rules, choices, tell)
@@ -85,6 +89,18 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
         steps=tuple(_steps(done, reports)) if steps else (),
         notes=tuple(note for note in after.notes if note not in before.notes),
     )
+
+
+def _on_paper(training: Training | None) -> Training | None:
+    """Raises ``BadSpec`` where the rule of training memory that is asked for is another one than ``paper``."""
+    if training is None:
+        return None
+    from weighbridge.memory.training.request import PAPER
+
+    if training.rule not in ("", PAPER) or training.attention:
+        what = "a what-if counts training memory by the rule paper: there is no module with the changes to follow"
+        raise BadSpec(what, where="the rule of training memory", hint="leave the rule and the kernel of attention out")
+    return training._replace(rule=PAPER)
 
 
 def _quietly(stage: str) -> None:
@@ -124,7 +140,8 @@ class _Weighed(NamedTuple):
             from weighbridge.passes import set_bits
 
             graph = set_bits(graph, self.rules)
-        report = report_of(loaded._replace(graph=applied(graph, changes)), self.choices)
+        changed = applied(graph, changes)
+        report = _with_training(report_of(loaded._replace(graph=changed), self.choices), changed, self.choices.training)
         if self.rules is None and not any(change.kind == "bits" for change in changes):
             return report
         return replace(report, notes=(*report.notes, _WIDTHS))
@@ -137,6 +154,14 @@ class _Weighed(NamedTuple):
         given = self.given.dims if isinstance(self.given.dims, Mapping) else {}
         dims = {name: size for name, size in given.items() if name not in named}
         return read(_built_anew(self.source, parameters), self.given._replace(**kept, dims=dims), self.tell)
+
+
+def _with_training(report: Report, graph: Graph, training: Training | None) -> Report:
+    if training is None:
+        return report
+    from weighbridge.memory.training.plan import plan_training
+
+    return replace(report, memory=report.memory._replace(training=plan_training(graph, training)))
 
 
 def parameters_of(source: Source | Module) -> tuple[str, ...]:

@@ -204,3 +204,24 @@ def test_real_files_from_every_front_end(shared: Path) -> None:
 def test_the_name_is_there_without_the_module() -> None:
     assert weighbridge.what_if is what_if
     assert "what_if" in dir(weighbridge)
+
+
+def test_training_memory_is_a_metric_where_it_is_asked_for() -> None:
+    found = what_if("mobilenet_v2", "prune=30%", batch=8, train="adam")
+    saved, total = found.metric("training.saved_bytes"), found.metric("training.total_bytes")
+    before, after = found.before.memory.training, found.after.memory.training
+    assert before is not None
+    assert after is not None
+    assert (saved.before, saved.after) == (before.saved_bytes, after.saved_bytes)
+    assert (total.before, total.after) == (before.total_bytes, after.total_bytes)
+    assert saved.exact
+    assert found.metric("training.gradient_bytes").ratio == pytest.approx(found.metric("parameters").ratio)
+    assert before == weigh("mobilenet_v2", batch=8, train="adam").memory.training
+    assert not [one for one in what_if("mobilenet_v2", "prune=30%").metrics if one.name.startswith("training.")]
+
+
+def test_training_memory_of_a_what_if_is_by_the_rule_of_papers() -> None:
+    with pytest.raises(BadSpec, match="by the rule paper"):
+        what_if("lenet5", "prune=30%", train={"rule": "autograd"})
+    with pytest.raises(BadSpec, match="did you mean adam"):
+        what_if("lenet5", "prune=30%", train="adamm")

@@ -40,6 +40,7 @@ class Request(NamedTuple):
     inputs: Sequence[str] = ()
     precision: str | None = None
     energy: str | None = None
+    train: str | None = None
     as_written: bool = False
     json: str | None = None
     csv: str | None = None
@@ -90,6 +91,7 @@ def _found(request: Request, tell: Callable[[str], None]) -> WhatIf:
         dims=dict(dims_of(request.dims)),
         precision=request.precision,
         energy=request.energy,
+        train=request.train,
         as_written=request.as_written,
         steps=request.steps,
     )

@@ -106,6 +106,12 @@ class _WhatIfCommand(SectionedCommand):
     metavar="TABLE",
     help="Show the energy by this table: a name that `weighbridge energy` lists (45nm), or a file.",
 )
+@option(
+    _COSTS,
+    "--train",
+    metavar="OPTIMISER",
+    help="Show what a step of training takes, by the rule paper: sgd, momentum, adam, adamw, adam8bit, adafactor.",
+)
 @option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
 @option(_OUTPUT, "--json", **TO_OUTPUT, help="Write all of it as JSON; - or no name behind it is the standard output.")
 @option(_OUTPUT, "--csv", **TO_OUTPUT, help="Write a row for every metric as CSV.")

@@ -206,6 +206,13 @@ def _memory(report: Report) -> Iterator[tuple[str, Value]]:
             yield f"peak_bytes.{policy}", Value("B", size, size is not None)
     if memory.variable_bytes:
         yield "variable_bytes", Value("B", memory.variable_bytes, memory.exact)
+    plan = memory.training
+    if plan is not None:
+        for name in ("saved_bytes", "peak_activation_bytes"):
+            yield f"training.{name}", Value("B", getattr(plan, name), plan.exact)
+        for name in ("gradient_bytes", "optimiser_bytes"):
+            yield f"training.{name}", Value("B", getattr(plan, name), getattr(plan, name) is not None)
+        yield "training.total_bytes", Value("B", plan.total_bytes, plan.exact and plan.total_bytes is not None)
 
 
 def _energy(report: Report) -> Iterator[tuple[str, Value]]:

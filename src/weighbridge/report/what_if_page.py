@@ -38,6 +38,11 @@ _LABELS: Final[Mapping[str, str]] = {
     "activations.total": "activations",
     "activations.total_bytes": "activations, bytes",
     "variable_bytes": "variables",
+    "training.saved_bytes": "training, saved",
+    "training.peak_activation_bytes": "training, activations",
+    "training.gradient_bytes": "training, gradients",
+    "training.optimiser_bytes": "training, optimiser",
+    "training.total_bytes": "training, total",
     "floor_s": "latency floor",
     "layerwise_s": "layer by layer",
     "energy_j": "energy",
@@ -360,9 +365,9 @@ def _layer_row(layer: LayerChange, names: Sequence[str], zeros: bool) -> GridRow
     old, new = layer.before, layer.after
     return GridRow(
         (
-            printable(layer.name, 44),
+            printable(layer.name),
             "new" if old is None else "gone" if new is None else "",
-            printable(_change(old, new, "operator"), 44),
+            printable(_change(old, new, "operator")),
             *(_change(old, new, name) for name in names),
             *([_change(None, new, "nonzero_weights") if _has_zeros(new) else ""] if zeros else []),
             _change(old, new, "output"),
