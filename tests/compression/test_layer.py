@@ -102,11 +102,18 @@ def test_all_kept_is_dense_whatever_the_indices_are() -> None:
         Rule(Fraction(1, 2), 5, 4, Fraction(6)),
         Rule(Fraction(1, 2), 5, 4, None, Fraction(5)),
         Rule(Fraction(1, 2), huffman_value_bits=Fraction(6)),
+        Rule(Fraction(1, 2), fillers=Fraction(1000)),
+        Rule(Fraction(36, 100), fillers=Fraction(4001, 36_000)),  # 64 zeros have place for 4
     ],
 )
 def test_what_cannot_be_is_refused(rule: Rule) -> None:
     with pytest.raises(BadSpec, match="w: "):
         from_ratios(Weight("w", 100), rule)
+
+
+def test_as_many_fillers_as_zeros_have_place_for() -> None:
+    assert from_ratios(Weight("w", 100), Rule(Fraction(36, 100), fillers=Fraction(4, 36))).fillers == 4
+    assert from_ratios(Weight("w", 100), Rule(Fraction(36, 100), index_bits=1, fillers=Fraction(32, 36))).fillers == 32
 
 
 def test_what_could_not_be_read_is_taken_as_it_is_held() -> None:

@@ -140,7 +140,7 @@ def from_ratios(weight: Weight, rule: Rule) -> LayerSize:
 
     A layer is stored sparse where ``rule`` keeps less than all of it, with indices of 4 bits unless it says how many.  Raises
     ``BadSpec`` where less than one weight is kept, where an average of a Huffman code is above the fixed width, which it never is,
-    and where a Huffman code is given for values of more than 16 bits.
+    where a Huffman code is given for values of more than 16 bits, and for more fillers than zeros have place for.
     """
     keep = Fraction(1) if rule.keep is None else rule.keep
     check_kept(weight, keep)
@@ -149,6 +149,8 @@ def from_ratios(weight: Weight, rule: Rule) -> LayerSize:
     index_bits = (rule.index_bits or DEFAULT_INDEX_BITS) if is_sparse else None
     width = weight.bits_each if rule.codebook_bits is None else rule.codebook_bits
     fillers = _whole(kept * rule.fillers) if is_sparse and rule.fillers is not None else None if is_sparse else 0
+    if fillers and index_bits:
+        _check_fillers(weight, kept, fillers, index_bits)
     count = kept + (fillers or 0)
     values = _given(weight.name, "values", count, width, rule.huffman_value_bits)
     indices = None
@@ -164,6 +166,14 @@ def check_kept(weight: Weight, keep: Fraction) -> None:
     if weight.elements and weight.elements * keep < 1:
         what = f"keeping {float(keep):.3g} of {weight.elements:,} weights leaves less than one"
         raise BadSpec(what, where=weight.name, hint="keep more of this layer")
+
+
+def _check_fillers(weight: Weight, kept: Amount, fillers: Amount, index_bits: int) -> None:
+    """Raises ``BadSpec`` for more fillers than there are zeros for: a filler is the last of ``2^index_bits`` of them."""
+    most = (weight.elements - kept) / (1 << index_bits)
+    if fillers > most:
+        what = f"{float(fillers):,.4g} fillers are given, and its zeros have place for {float(most):,.4g} at {index_bits} bits an index"
+        raise BadSpec(what, where=weight.name, hint="a filler stands behind every 2^bits - 1 zeros at most")
 
 
 def _given(name: str, what: str, count: Amount, width: Amount, average: Fraction | None) -> Stream:

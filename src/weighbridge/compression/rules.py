@@ -75,7 +75,7 @@ _RANGES: Final = {
     "keep": (0, 1, "a share above 0 and at most 1"),
     "huffman_value_bits": (0, 64, "a number of bits from 0 to 64"),
     "huffman_index_bits": (0, 64, "a number of bits from 0 to 64"),
-    "fillers": (0, 10**6, "a number of fillers for each kept weight, 0 or more"),
+    "fillers": (0, 10**6, "a number of fillers for each kept weight, from 0 to 1,000,000"),
 }
 
 
