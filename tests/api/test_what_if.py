@@ -144,6 +144,7 @@ def test_json_round_trip() -> None:
         ({"schema": 2}, "$.schema"),
         ({"before": {}}, "$.before"),
         ({"changes": "x"}, "$.changes"),
+        ({"steps": "x"}, "$.steps"),
         ({"notes": [1]}, "$.notes[0]"),
         ({"steps": [{}]}, "$.steps[0]"),
         ({"tool": None}, "$.tool"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -150,9 +151,7 @@ def _published(found: _File) -> PublishedTotal | None:
     total = found.published
     if total is None:
         return None
-    rounding = Rounding(
-        number(total.rounding.keep) or Rounding().keep, number(total.rounding.huffman_bits) or Rounding().keep
-    )
+    rounding = Rounding(Fraction(total.rounding.keep), Fraction(total.rounding.huffman_bits))
     return PublishedTotal(
         found.source or found.name,
         total.dense_mb,

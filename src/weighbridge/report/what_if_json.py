@@ -47,7 +47,9 @@ def from_plain(data: object) -> WhatIf:
     if data.get("schema") != SCHEMA:
         raise BadSpec("the comparison has another schema", where="$.schema", hint=f"this version reads schema {SCHEMA}")
     before, after = (_report(data[side], f"$.{side}") for side in ("before", "after"))
-    steps = data.get("steps", ())
+    steps = data.get("steps", [])
+    if not isinstance(steps, list):
+        raise BadSpec("a list belongs here", where="$.steps")
     return WhatIf(
         tool=_text(data.get("tool"), "$.tool"),
         source=_text(data.get("source"), "$.source"),
@@ -56,9 +58,7 @@ def from_plain(data: object) -> WhatIf:
         after=after,
         metrics=compared(before, after),
         layers=layer_changes(before.nodes, after.nodes),
-        steps=tuple(
-            _step(one, f"$.steps[{place}]") for place, one in enumerate(steps if isinstance(steps, list) else ())
-        ),
+        steps=tuple(_step(one, f"$.steps[{place}]") for place, one in enumerate(steps)),
         notes=_texts(data.get("notes", []), "$.notes"),
     )
 
