@@ -272,6 +272,8 @@ def _with_extra(module: str, found: Any) -> Values:
 
 
 def _sized(weight: Weight, rule: Rule, values: Values | None, tell: Tell) -> LayerSize:
+    if not weight.bits_each and rule.codebook_bits is None:
+        return unread(weight, f"how many bits a value of {weight.dtype} takes is not known")
     if values is None:
         return from_ratios(weight, rule)
     if rule.keep is not None:
@@ -305,14 +307,14 @@ def _notes(found: _Read, plan: Plan | None, rules: list[TargetRule], layers: lis
     if plan is not None:
         source = f", after {plan.published.source}" if plan.published else ""
         yield f"plan {plan.name}: {plan.title}{source}"
+    for reason, names in _by_note(layers).items():
+        yield f"{_some(names)}: {reason}"
     if found.values is None:
         yield from _notes_of_ratios(layers)
         return
     given = {rule.field for rule in rules}
     if given & {"huffman_value_bits", "huffman_index_bits", "fillers"}:
         yield "averages of Huffman codes and numbers of fillers that were given are not used: the weights were read and coded"
-    for reason, names in _by_note(layers).items():
-        yield f"{_some(names)}: {reason}"
     if any(layer.basis == "not read" for layer in layers):
         yield "layers that were not read count as they are held; with ratios alone (--ratios-only) they can be sized nevertheless"
     longer = [layer.name for layer in layers if layer.bits > layer.before_huffman_bits]

@@ -105,6 +105,28 @@ def test_a_field_of_single_numbers(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_back(path), numbers)
 
 
+@pytest.mark.parametrize("rows", [2, 120])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [(TensorProto.INT8, np.int8), (TensorProto.UINT8, np.uint8), (TensorProto.INT16, np.int16)]
+)
+def test_numbers_beyond_their_type_are_cut(tmp_path: Path, kind: int, dtype: type, rows: int) -> None:
+    """As ONNX's own reader does it, whether a tensor is small or large."""
+    numbers = np.resize(np.array([70_000, -3, 300, -70_000], np.int32), (rows, 16))
+    weight = TensorProto(name="w", data_type=kind, dims=numbers.shape, int32_data=numbers.reshape(-1).tolist())
+    path = written(tmp_path, one_layer(weight, large=rows > 2))
+    np.testing.assert_array_equal(read_back(path), numbers.astype(dtype).reshape(-1))
+
+
+@pytest.mark.parametrize("options", [{}, {"ratios_only": True, "keep": 0.5}])
+def test_a_type_without_a_width_is_no_zero(tmp_path: Path, options: dict[str, Any]) -> None:
+    made = one_layer(
+        TensorProto(name="w", data_type=TensorProto.STRING, dims=(4, 16), string_data=[b"x"] * 64), large=False
+    )
+    found = weighbridge.compress(written(tmp_path, made), **options)
+    assert not found.is_exact
+    assert any("how many bits a value of string takes is not known" in note for note in found.notes)
+
+
 def _varint(number: int) -> bytes:
     data = b""
     while number > 127:

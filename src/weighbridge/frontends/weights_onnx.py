@@ -99,7 +99,12 @@ def _kept(message: Any, dtype: DType) -> bytes:
         raise BadModel(f"values of {dtype.name} are not read")
     if dtype.block_bits < 8:
         return bytes(value & 0xFF for value in message.int32_data)
-    return np.array(values[1], f"<{kind}{dtype.block_bits // 8}").tobytes()
+    if kind == "f":
+        return np.array(values[1], f"<f{dtype.block_bits // 8}").tobytes()
+    # as of large tensors, what is above the width is cut off
+    return b"".join(
+        (value & (1 << dtype.block_bits) - 1).to_bytes(dtype.block_bits // 8, "little") for value in values[1]
+    )
 
 
 def _as_bytes(number: int, wire: int, content: bytes, dtype: DType) -> bytes:
