@@ -102,9 +102,8 @@ def _kept(message: Any, dtype: DType) -> bytes:
     if kind == "f":
         return np.array(values[1], f"<f{dtype.block_bits // 8}").tobytes()
     # as of large tensors, what is above the width is cut off
-    return b"".join(
-        (value & (1 << dtype.block_bits) - 1).to_bytes(dtype.block_bits // 8, "little") for value in values[1]
-    )
+    above = 1 << dtype.block_bits
+    return b"".join((int(value) % above).to_bytes(dtype.block_bits // 8, "little") for value in values[1])
 
 
 def _as_bytes(number: int, wire: int, content: bytes, dtype: DType) -> bytes:
