@@ -84,6 +84,7 @@ def test_a_function_of_two_keeps_what_its_derivatives_need(name):
     if kept in (Keeps.NOTHING, Keeps.BITS):
         assert max(found) == (1 if kept == Keeps.NOTHING else 2) or name == "copy_sign"
         return
+    assert max(found) > 2
     for at, derivative in enumerate(by):
         for place in (0, 1):
             rows = {}
