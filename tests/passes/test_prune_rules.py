@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 
-from tests.passes.pruning import FLOAT, Net, note_of, of, pruned_by
+from tests.passes.pruning import FLOAT, Net, facts_of, note_of, of, pruned_by
+from tests.steps import steps
 from weighbridge.api import load
 from weighbridge.builder import Builder
 from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph
 from weighbridge.passes.what_if.prune import prune_channels
 
 HALF = Fraction(1, 2)
@@ -76,3 +79,41 @@ def test_a_note_has_a_few_reasons() -> None:
     note = note_of(pruned_by(net.graph(y), 50))
     assert note.count("ties channels to a size that stays") == 6
     assert note.endswith("; 4 more for 4 other reasons")
+
+
+def residual(blocks: int) -> Graph:
+    """A chain of blocks, all of whose results are added up."""
+    net = Net(1, 4, 8, 8)
+    x = net.conv("stem", net.x, 8)
+    for block in range(blocks):
+        x = net.add("add", f"sum{block}", ("a", x), ("b", net.conv(f"c{block}", x, 8)))
+    return net.graph(x)
+
+
+def added_concatenations(parts: int) -> Graph:
+    """Two concatenations of so many layers, added up, part by part."""
+    net = Net(1, 4, 8, 8)
+    joined = [
+        net.add("concat", side, *(("xs", net.conv(f"{side}{part}", net.x, 4)) for part in range(parts)), axis=1)
+        for side in "ab"
+    ]
+    return net.graph(net.add("add", "sum", ("a", joined[0]), ("b", joined[1])))
+
+
+def shuffled_concatenation(parts: int) -> Graph:
+    """A concatenation of so many layers, in half as many groups, that deal out their channels."""
+    net = Net(1, 4, 8, 8)
+    y = net.add("concat", "joined", *(("xs", net.conv(f"c{part}", net.x, 4)) for part in range(parts)), axis=1)
+    y = net.add("reshape", "apart", ("x", y), shape=(1, parts // 2, 8, 8, 8))
+    y = net.add("transpose", "turned", ("x", y), permutation=(0, 2, 1, 3, 4))
+    return net.graph(net.add("reshape", "together", ("x", y), shape=(1, 4 * parts, 8, 8)))
+
+
+@pytest.mark.parametrize("built", [residual, added_concatenations, shuffled_concatenation])
+def test_work_grows_with_the_network_and_not_faster(built: Callable[[int], Graph]) -> None:
+    def of(count: int) -> int:
+        graph = built(count)
+        assert facts_of(pruned_by(graph, 50)).weights < facts_of(graph).weights
+        return steps(lambda: pruned_by(graph, 50))
+
+    assert of(256) < 4.8 * of(64)  # quadratic would be 16 times

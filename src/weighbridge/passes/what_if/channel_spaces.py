@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import chain
 from math import gcd
 
 from weighbridge.named_tuple import NamedTuple
@@ -71,15 +72,25 @@ class Spaces:
     def flat(self, term: Term) -> Term:
         """``term`` by spaces that are bound to nothing."""
         found: list[Segment] = []
-        pending = [*reversed(term)]
-        while pending:
-            space, each = pending.pop()
-            bound = self._bound.get(space)
-            if bound is not None:
-                pending.extend(reversed(times(bound, each)))
-            else:
-                found.append(Segment(space, each))
+        for space, each in term:
+            found += times(self._whole(space), each) if space in self._bound else (Segment(space, each),)
         return tuple(found)
+
+    def _whole(self, space: int) -> Term:
+        """What a bound space is made of in the end, remembered: of a long chain of sums each space is bound to the next."""
+        pending = [space]
+        while pending:
+            bound = self._bound[pending[-1]]
+            inner = [one for one, _ in bound if one in self._bound]
+            chained = [one for one in inner if any(deeper in self._bound for deeper, _ in self._bound[one])]
+            pending += chained
+            if not chained:
+                parts = (
+                    times(self._bound[one], each) if one in self._bound else (Segment(one, each),)
+                    for one, each in bound
+                )
+                self._bound[pending.pop()] = tuple(chain.from_iterable(parts)) if inner else bound
+        return self._bound[space]
 
     def hold(self, axis: Axis, reason: str) -> None:
         """Keep the channels of an axis; the first reason given stands."""
@@ -105,16 +116,21 @@ class Spaces:
             left, right = self._without_common(left, right)
             if self._bind_whole(left, right) or self._bind_whole(right, left):
                 return True
-        while left and right:
-            size = min(self._size(left[0]), self._size(right[0]))
-            first, second = self._divided(left, size), self._divided(right, size)
-            if first is None or second is None:
+        ahead, beside = [*reversed(left)], [*reversed(right)]
+        while ahead and beside:
+            a, b = self._next(ahead), self._next(beside)
+            size = min(self._size(a), self._size(b))
+            first, second = self._divided((a,), size), self._divided((b,), size)
+            if first is None or second is None or not self._unite(self.flat(first[0]), self.flat(second[0])):
                 return False
-            (a, left), (b, right) = first, second
-            if not self._unite(self.flat(a), self.flat(b)):
-                return False
-            left, right = self.flat(left), self.flat(right)
-        return not left and not right
+            ahead += reversed(first[1])
+            beside += reversed(second[1])
+        return not ahead and not beside
+
+    def _next(self, pending: list[Segment]) -> Segment:
+        """Take the last segment, which may have been bound since it was put there."""
+        pending += reversed(self.flat((pending.pop(),)))
+        return pending.pop()
 
     def part(self, term: Term, start: int, stop: int) -> Part | None:
         """The values from ``start`` to ``stop`` of an axis; None where a cut falls between the values of a channel.
@@ -164,12 +180,15 @@ class Spaces:
         """The first of ``count`` runs of segments of one size, to which the others are tied."""
         size = self.size(flat) // count
         parts: list[list[Segment]] = [[]]
+        filled = 0
         for segment in flat:
-            if sum(map(self._size, parts[-1])) == size:
+            if filled == size:
                 parts.append([])
+                filled = 0
             parts[-1].append(segment)
-        if len(parts) != count or any(sum(map(self._size, part)) != size for part in parts):
-            return None
+            filled += self._size(segment)
+            if filled > size:
+                return None
         first = tuple(parts[0])
         return self.flat(first) if all(self.tie(first, tuple(part)) for part in parts[1:]) else None
 
