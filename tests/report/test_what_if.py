@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 
 from tests.report.samples import alexnet, node, report
+from tests.steps import steps
 from weighbridge import what_if
 from weighbridge.report import Report
 from weighbridge.report.csv import render
@@ -131,6 +132,25 @@ def test_layers_in_the_order_in_which_they_run_with_their_parts_behind_them() ->
         ("d", False, True),
         ("new", True, False),
     ]
+
+
+def test_many_layers_with_parts_take_as_long_as_they_are_many() -> None:
+    def of(count: int) -> int:
+        before = [node(f"layer{place}", weights=8, macs=9) for place in range(count)]
+        after = [node(f"{one.name}.{part}", weights=2, macs=3) for one in before for part in ("b", "a")]
+        assert len(layer_changes(before, after)) == 3 * count
+        return steps(lambda: layer_changes(before, after))
+
+    assert of(800) < 4.4 * of(200)  # quadratic would be 16 times
+
+
+def test_layers_of_a_file_are_told_apart() -> None:
+    """Names of files have their differences at the end: none is cut where there is room for it, and none in Markdown."""
+    names = [f"/backbone/stage4/stage4.{place}/branch_main/branch_main.0/Conv" for place in range(4)]
+    old = [node(name, weights=8, macs=9) for name in names]
+    found = compare(report(old), report([one._replace(weights=4) for one in old]))
+    for shown in (text(found, Look(100)), markdown(found)):
+        assert all(name.replace("_", r"\_") in shown or name in shown for name in names)
 
 
 def test_a_report_from_before_there_were_zeros_has_none_to_compare() -> None:

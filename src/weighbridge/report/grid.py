@@ -70,6 +70,7 @@ def _fitting(grid: Grid, width: int) -> tuple[list[int], list[int]]:
         for place, column in enumerate(grid.columns)
     ]
     is_text = [not column.is_number for column in grid.columns]
+    whole = sizes
     sizes = [min(_WIDEST, size) if text else size for size, text in zip(sizes, is_text, strict=True)]
     shortest = [min(_NARROWEST, size) if text else size for size, text in zip(sizes, is_text, strict=True)]
     shown = [place for place, column in enumerate(grid.columns) if not column.rank or _says_something(grid, place)]
@@ -81,6 +82,8 @@ def _fitting(grid: Grid, width: int) -> tuple[list[int], list[int]]:
         over = _total(sizes, shown) - width
         if over > 0 and is_text[place]:
             sizes[place] = max(shortest[place], sizes[place] - over)
+    for place in shown:
+        sizes[place] = min(whole[place], sizes[place] + max(0, width - _total(sizes, shown)))
     return shown, [min(sizes[place], width) for place in shown]
 
 

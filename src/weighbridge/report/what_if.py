@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -241,6 +242,7 @@ def layer_changes(before: Sequence[NodeFacts], after: Sequence[NodeFacts]) -> tu
     behind it.
     """
     old, new = {node.name: _figures(node) for node in before}, {node.name: _figures(node) for node in after}
+    parts = _parts(new, old.keys() - new.keys())
     names: list[str] = []
     places = iter(new)
     for name in old:
@@ -250,13 +252,25 @@ def layer_changes(before: Sequence[NodeFacts], after: Sequence[NodeFacts]) -> tu
                 if other == name:
                     break
         else:
-            names += (name, *(other for other in new if other.startswith(f"{name}.")))
+            names += (name, *parts[name])
     names += places
     return tuple(
         LayerChange(name, old.get(name), new.get(name))
         for name in dict.fromkeys(names)
         if old.get(name) != new.get(name)
     )
+
+
+def _parts(names: Iterable[str], gone: Collection[str]) -> Mapping[str, list[str]]:
+    """Of each layer that is gone the names that begin with its own and a dot, in their order."""
+    places = {name: place for place, name in enumerate(names)}
+    ordered = sorted(places)  # where they stand together, in front of what goes on with the character behind the dot
+    return {
+        name: sorted(
+            ordered[bisect_left(ordered, f"{name}.") : bisect_left(ordered, f"{name}/")], key=places.__getitem__
+        )
+        for name in gone
+    }
 
 
 def _figures(node: NodeFacts) -> LayerFigures:
