@@ -60,7 +60,7 @@ def test_html_has_both_reports_side_by_side(tmp_path: Path) -> None:
     pytest.importorskip("altair")
     assert main(["what-if", "mlp", "bits=8", "sparsity=0.5", "--steps", "-o", "page.html"]) == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    for title in ("mlp", "mlp, step 1", "mlp with bits=8 sparsity=0.5"):
+    for title in ("mlp", "mlp, step 1: bits=8", "mlp with bits=8 sparsity=0.5"):
         assert f">{title}<" in page
 
 

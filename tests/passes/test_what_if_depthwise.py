@@ -105,3 +105,20 @@ def test_a_weight_of_two_layers_stays() -> None:
     with pytest.raises(BadSpec) as caught:
         separate_convolutions(builder.graph([y]))
     assert "other nodes read the weight too" in caught.value.hint
+
+
+@pytest.mark.parametrize(("out", "kernel"), [(1, 3), (1, 1), (2, (1, 2)), (2, 3), (3, (1, 2)), (4, (2, 1))])
+def test_it_never_makes_a_layer_larger(out: int, kernel: int | tuple[int, int]) -> None:
+    """1/N + 1/D^2 is 1 and more of a layer with one output, or with two of each."""
+    builder = Builder("one")
+    x = builder.input("x", (1, 4, 7, 6), FLOAT)
+    taps = (kernel, kernel) if isinstance(kernel, int) else kernel
+    w = builder.stored("w", (out, 4, *taps), FLOAT)
+    graph = builder.graph(builder.add("conv", [("x", x), ("w", w)], name="conv"))
+    part = Fraction(1, out) + Fraction(1, taps[0] * taps[1])
+    if part < 1:
+        assert Fraction(weigh(separate_convolutions(graph)).facts.macs, weigh(graph).facts.macs) == part
+    else:
+        with pytest.raises(BadSpec) as caught:
+            separate_convolutions(graph)
+        assert "one tap" in caught.value.hint or "weights in place of" in caught.value.hint

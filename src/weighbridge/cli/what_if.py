@@ -14,7 +14,7 @@ from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import STDOUT, Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import judged
 from weighbridge.comparison import what_if
-from weighbridge.errors import BadSpec
+from weighbridge.errors import BadSpec, printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report
 from weighbridge.report.terminal import Look
@@ -142,5 +142,8 @@ def _content(found: WhatIf, kind: str) -> str:
 def _reports(found: WhatIf) -> dict[str, Report]:
     """The reports by what a page calls them."""
     before = title_of(found.before)
-    between = {f"{before}, step {place}": step.report for place, step in enumerate(found.steps[:-1], 1)}
+    between = {
+        f"{before}, step {place}: {printable(' '.join(step.changes), 80)}": step.report
+        for place, step in enumerate(found.steps[:-1], 1)
+    }
     return {before: found.before, **between, title(found): found.after}

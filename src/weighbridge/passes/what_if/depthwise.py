@@ -25,8 +25,9 @@ def separate_convolutions(graph: Graph, target: str | None = None, operators: Ma
     """``graph`` with the convolutions that ``target`` stands for, or all, made depthwise and pointwise.
 
     A standard convolution is one of more than one tap, more than one input channel and without groups.  Stride, padding and
-    dilation go with the depthwise part, which has no bias; bias and fused functions with the pointwise one.  What is left as it
-    is, a note says, with the reason; layers in bodies of control flow are.  Weights are new, so they have no known zeros.
+    dilation go with the depthwise part, which has no bias; bias and fused functions with the pointwise one.  One that would not
+    have fewer weights and MACs, 1/N + 1/D_K^2 >= 1, is left as it is.  What is left, a note says, with the reason; layers in
+    bodies of control flow are.  Weights are new, so they have no known zeros.
     Raises ``BadSpec`` for a target that is not in the graph and where no convolution can be replaced.
     """
     names = chosen(graph, target, operators)
@@ -57,7 +58,12 @@ def _why_not(draft: Draft, node: Node) -> str:
         return "its channels are in groups"
     if prod(shape) == shape[output] * shape[given]:
         return "a kernel of one tap"
-    return "one input channel" if shape[given] == 1 else ""
+    if shape[given] == 1:
+        return "one input channel"
+    parts = prod(shape) // shape[output] + shape[output] * shape[given]
+    if parts < prod(shape):
+        return ""
+    return f"in two parts it takes {parts:,} weights in place of {prod(shape):,}"
 
 
 def _separated(draft: Draft, node: Node) -> tuple[Node, Node]:
