@@ -20,7 +20,8 @@ SOURCE is what `weighbridge weigh` takes.
 
 CHANGE is one of the changes below; several are carried out in their order. TARGET is a layer, a module, a parameter, a
 pattern (conv*), first, last, last-3 or rest, what no other change of the kind names; without one all layers are meant. RATIO is a
-share such as 30% or 0.3. A textbook network and a network file also have their own parameters: width=0.75, resolution=160.
+share such as 30% or 0.3, RANK a number of values or a share of the smaller side of each weight. A textbook network and a network
+file also have their own parameters: width=0.75, resolution=160.
 """
 _EXAMPLES: Final = """\
 \b

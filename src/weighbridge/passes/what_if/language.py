@@ -136,12 +136,18 @@ def _parts(rest: str, kind: Kind, text: str) -> tuple[str | None, str]:
         raise BadSpec("the value is missing", where=text, hint=f"write {kind.form}")
     target = before.removeprefix(":").strip()
     if not kind.has_target and (before or (kind.read is None and rest)):
-        raise BadSpec("this change has no target", where=text, hint=f"write {kind.form}")
+        extra = "target" if before.startswith(":") else "value"
+        raise BadSpec(f"this change has no {extra}", where=text, hint=f"write {kind.form}")
     if before and not (before.startswith(":") and target):
-        raise BadSpec(
-            "the target is missing" if before == ":" else "this cannot be read", where=text, hint=f"write {kind.form}"
-        )
+        raise BadSpec(_unread(before, kind), where=text, hint=f"write {kind.form}")
     return None if target in _EVERY else target, value.strip()
+
+
+def _unread(before: str, kind: Kind) -> str:
+    """What is wrong with what stands where a target may stand."""
+    if before.strip() == ":":
+        return "the target is missing"
+    return "this change has no value" if kind.read is None and before.startswith("=") else "this cannot be read"
 
 
 def _parameter(text: str, name: str, parameters: Collection[str]) -> Change:
