@@ -42,7 +42,6 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     precision: str | None = None,
     as_written: bool = False,
     energy: Source | EnergyTable | None = None,
-    battery: str | None = None,
     train: str | Mapping[str, Any] | Training | None = None,
     steps: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -67,7 +66,7 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     wanted = changes_of(changes, () if is_graph else parameters_of(source))
     devices, reserved = reserve_of(reserve, devices_of(on))
     rules, precision = widths_of(None, None, precision)
-    costs = costs_of(devices, (), None, energy, battery)
+    costs = costs_of(devices, (), None, energy, None)
     training = _on_paper(training_asked(train))
     size = None if batch is None else int(batch)
     choices = Choices(devices, None, precision, size, as_written, costs=costs, reserved=reserved, training=training)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.compression.layer import LayerSize, Weight, check_kept, from_histograms, from_ratios, unread
 from weighbridge.compression.record import Compression, compression
-from weighbridge.compression.rules import REST, Rule, TargetRule, checked, rules_of
+from weighbridge.compression.rules import Rule, TargetRule, checked, rules_of
 from weighbridge.compression.weights import Held, held_by
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadModel, BadSpec, GraphError
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.passes.targets import REST
 from weighbridge.sources import Given, Sizes, Source, check, file_of, is_module, is_named_model, read
 from weighbridge.written import shown
 
@@ -307,6 +308,9 @@ def _notes(found: _Read, plan: Plan | None, rules: list[TargetRule], layers: lis
     if plan is not None:
         source = f", after {plan.published.source}" if plan.published else ""
         yield f"plan {plan.name}: {plan.title}{source}"
+    unsized = found.held.others.unsized
+    if unsized:
+        yield f"{_some(list(unsized))}: how many bytes they take is not known; they are in no figure"
     for reason, names in _by_note(layers).items():
         yield f"{_some(names)}: {reason}"
     if found.values is None:

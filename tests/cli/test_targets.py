@@ -35,6 +35,14 @@ READERS = {
     "weigh model.onnx": "model.onnx",
     "weigh ./model.onnx --on toy": "weights.bin",
     "report saved.json": "saved.json",
+    "what-if net.toml bits=8": "net.toml",
+    "what-if model.onnx bits=8": "weights.bin",
+    "what-if lenet5 bits=8 --on ./d.toml": "d.toml",
+    "what-if lenet5 bits=8 --energy t.toml": "t.toml",
+    "compress model.onnx": "model.onnx",
+    "compress ./model.onnx --keep 0.5": "weights.bin",
+    "compress net.toml": "net.toml",
+    "compress lenet5 --plan plan.toml": "plan.toml",
 }
 """Commands, and a file that each of them reads."""
 FORMATS = ("--json", "--csv", "--markdown")
@@ -51,6 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "net.toml": "x",
         "config.json": "{}",
         "model.py": "x = 1",
+        "plan.toml": "[[layers]]",
     }
     for name, text in texts.items():
         Path(name).write_text(text, encoding="utf-8")
@@ -93,7 +102,7 @@ def test_what_a_command_reads_is_not_written_over(
     file = READERS[command]
     before = Path(file).read_bytes()
     place = SPELLED[spelled](file)
-    for option in FORMATS if command.startswith(("weigh", "report")) else FORMATS[:1]:
+    for option in FORMATS if command.startswith(("weigh", "report", "what-if", "compress")) else FORMATS[:1]:
         assert main([*command.split(), option, place]) == 2
         captured = capsys.readouterr()
         assert captured.out == ""

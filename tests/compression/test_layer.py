@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.compression import naive
+from weighbridge import compress
+from weighbridge.builder import Builder
 from weighbridge.compression import Histograms, Rule, Weight, code_lengths, from_histograms, from_ratios, unread
+from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
 
 CODEBOOK = [0.0, -1.5, 0.25, 2.0]
@@ -124,3 +127,14 @@ def test_what_could_not_be_read_is_taken_as_it_is_held() -> None:
 def test_a_layer_of_nothing_weighs_nothing() -> None:
     found = from_histograms(Weight("w", 0), Histograms(0, 0, [0, 0]))
     assert (found.dense_bits, found.percent) == (0, 0)
+
+
+def test_biases_without_a_size_are_named_and_in_no_total() -> None:
+    build = Builder("words")
+    x = build.input("x", (1, 4), DTYPES["float32"])
+    weight = build.stored("w", (2, 4), DTYPES["float32"])
+    bias = build.stored("b", (2,), DTYPES["opaque"])
+    (y,) = build.add("linear", [("x", x), ("w", weight), ("b", bias)], name="fc")
+    found = compress(build.graph([y]))
+    assert not found.is_exact
+    assert any("b: how many bytes they take is not known" in note for note in found.notes)

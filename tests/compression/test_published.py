@@ -51,3 +51,10 @@ def test_the_size_at_the_entropy_has_all_but_the_tables() -> None:
     total = compression("", [layer], Others(5, 160), tool="").total
     assert total.entropy_bits == 64 * 2 + 4 * 32 + 7 * 32 + 160
     assert total.bits == total.entropy_bits + total.table_bits == total.entropy_bits + 4 * 8
+
+
+def test_parameters_of_unknown_size_make_the_total_a_lower_bound() -> None:
+    known = compression("", [], Others(5, 160), tool="").total
+    unsure = compression("", [], Others(5, 160, ("text",)), tool="").total
+    assert known.exact
+    assert not unsure.exact

@@ -384,3 +384,16 @@ def test_a_network_without_parameters_cannot_be_trained() -> None:
 def test_words_say_how_it_is_trained() -> None:
     asked = training_of("sgd", updates=["biases", "conv*=1/4"], frozen=["fc"], adapters=["q=8"], checkpoints=["layer1"])
     assert asked.words == ("update biases", "update conv*=1/4", "freeze fc", "lora q=8", "checkpoint layer1")
+
+
+def test_an_unknown_size_that_a_checkpoint_is_given_makes_a_lower_bound() -> None:
+    """Whoever reads it, an addition too, which keeps nothing itself."""
+    build = Builder("open")
+    x = build.input("x", None, FLOAT)
+    known = linear(build, "fc", build.input("z", (2, 8), FLOAT), 8)
+    kind = TensorType((2, 8), FLOAT)
+    (y,) = build.add("add", [("a", x), ("b", known)], name="add", scope="block", declared=[kind])
+    (z,) = build.add("relu", [("x", y)], name="relu", scope="block")
+    found = plan(build.graph([z]), checkpoints=["block"])
+    assert not found.exact
+    assert "add: a size is unknown" in " ".join(found.notes)

@@ -53,3 +53,35 @@ def test_what_a_target_stands_for(target: str, names: str) -> None:
 def test_what_is_not_there_is_said(target: str) -> None:
     with pytest.raises(BadSpec):
         targets_of(stages()).named(target)
+
+
+def bracketed() -> Graph:
+    """Layers with names and scopes that look like patterns, one of which stands for another layer."""
+    build = Builder("bracketed")
+    x = build.input("x", (1, 4), FLOAT)
+    for name, scope in (("conv[1]", ""), ("conv1", ""), ("x*", "block[0]"), ("xy", "block0"), ("a[b", "")):
+        (x,) = build.add("linear", [("x", x), ("w", build.stored(f"{name}.w", (4, 4), FLOAT))], name=name, scope=scope)
+    return build.graph([x])
+
+
+@pytest.mark.parametrize(
+    ("target", "names"),
+    [
+        ("conv[1]", "conv[1].w"),
+        ("conv[1]*", "conv1.w"),
+        ("block[0]", "x*.w"),
+        ("x*", "x*.w"),
+        ("x*y", "xy.w"),
+        ("a[b", "a[b.w"),
+        ("conv[1].w", "conv[1].w"),
+    ],
+)
+def test_a_name_is_itself_before_it_is_a_pattern(target: str, names: str) -> None:
+    assert targets_of(bracketed()).named(target) == tuple(names.split())
+
+
+def test_the_hint_of_a_network_without_layers_is_whole() -> None:
+    build = Builder("none")
+    with pytest.raises(BadSpec) as caught:
+        targets_of(build.graph([build.input("x", (1, 4), FLOAT)])).named("x")
+    assert caught.value.hint == "there are first, last, rest, biases, other"

@@ -175,3 +175,9 @@ def test_real_files(shared: Path, name: str) -> None:
 
 def test_every_kind_has_its_form_under_its_name() -> None:
     assert all(kind.form.startswith(name) for name, kind in CHANGES.items())
+
+
+@pytest.mark.parametrize("odd", [5, None, 0.3, b"bits=8", {"prune": "30%"}, ["bits=8", 5], [None], [b"bits=8"]])
+def test_what_is_no_text_is_refused(odd: object) -> None:
+    with pytest.raises(BadSpec, match="a change is text"):
+        changes_of(odd)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 from weighbridge.cli.options import at_options
 from weighbridge.cli.output_options import output_options
 from weighbridge.cli.saved_commands import COMMANDS as SAVED
+from weighbridge.cli.size_options import size_options
 from weighbridge.cli.what_if_commands import COMMANDS as WHAT_IF
 from weighbridge.errors import BadSpec
 
@@ -176,22 +177,9 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
 
 @app.command("weigh", cls=SectionedCommand, help=_WEIGH_HELP, epilog=_EXAMPLES)
 @click.argument("source", metavar="SOURCE", shell_complete=sources)
-@option(_NETWORK, "--batch", type=click.IntRange(min=1), metavar="N", help="Size of the batch dimension.")
-@option(
-    _NETWORK,
-    "--sequence",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Size of the dimensions named like a sequence (seq, sequence_length).",
-)
-@option(_NETWORK, "--dim", "dims", multiple=True, metavar="NAME=N", help="Size of one named dimension. Repeatable.")
-@option(
-    _NETWORK,
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="[NAME=]1x3x224x224",
-    help="Shape of one input; of a PyTorch model also with its type: NAME=1x128:int64. Without a name, of the next "
+@size_options(
+    "[NAME=]1x3x224x224",
+    "Shape of one input; of a PyTorch model also with its type: NAME=1x128:int64. Without a name, of the next "
     "argument of forward. Repeatable.",
 )
 @option(

@@ -9,6 +9,7 @@ import click
 
 from weighbridge.cli.completion import sources
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.size_options import size_options
 
 __all__ = ["COMMANDS"]
 
@@ -66,22 +67,9 @@ def _rules(command: _Command) -> _Command:
 
 @click.command("compress", cls=SectionedCommand, help=_HELP, epilog=_EXAMPLES)
 @click.argument("source", metavar="SOURCE", shell_complete=sources)
-@option(_NETWORK, "--batch", type=click.IntRange(min=1), metavar="N", help="Size of the batch dimension.")
-@option(
-    _NETWORK,
-    "--sequence",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Size of the dimensions named like a sequence (seq, sequence_length).",
-)
-@option(_NETWORK, "--dim", "dims", multiple=True, metavar="NAME=N", help="Size of one named dimension. Repeatable.")
-@option(
-    _NETWORK,
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="NAME=1x3x224x224",
-    help="Shape of one input. Repeatable.",
+@size_options(
+    "NAME=1x3x224x224",
+    "Shape of one input. Repeatable.",
 )
 @_rules
 @option(

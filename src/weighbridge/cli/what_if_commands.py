@@ -9,6 +9,7 @@ import click
 
 from weighbridge.cli.completion import changes, devices, sources
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.size_options import size_options
 
 __all__ = ["COMMANDS"]
 
@@ -61,22 +62,9 @@ class _WhatIfCommand(SectionedCommand):
 @click.command("what-if", cls=_WhatIfCommand, help=_HELP)
 @click.argument("source", metavar="SOURCE", shell_complete=sources)
 @click.argument("changes", metavar="CHANGE...", nargs=-1, required=True, shell_complete=changes)
-@option(_NETWORK, "--batch", type=click.IntRange(min=1), metavar="N", help="Size of the batch dimension.")
-@option(
-    _NETWORK,
-    "--sequence",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Size of the dimensions named like a sequence (seq, sequence_length).",
-)
-@option(_NETWORK, "--dim", "dims", multiple=True, metavar="NAME=N", help="Size of one named dimension. Repeatable.")
-@option(
-    _NETWORK,
-    "--input",
-    "inputs",
-    multiple=True,
-    metavar="[NAME=]1x3x224x224",
-    help="Shape of one input, as `weighbridge weigh` takes it. Repeatable.",
+@size_options(
+    "[NAME=]1x3x224x224",
+    "Shape of one input, as `weighbridge weigh` takes it. Repeatable.",
 )
 @option(
     _COSTS,

@@ -35,10 +35,14 @@ CONVENTION: Final[Mapping[str, str]] = {
 
 
 class Others(NamedTuple):
-    """Parameters that are in no layer's row: biases added elsewhere, normalisation, positions; stored as they are held."""
+    """Parameters that are in no layer's row: biases added elsewhere, normalisation, positions; stored as they are held.
+
+    ``unsized`` are those, and biases of layers, whose size nobody knows: they are in no figure, and no total is exact then.
+    """
 
     elements: int = 0
     bits: Amount = 0
+    unsized: tuple[str, ...] = ()
 
 
 class Total(NamedTuple):
@@ -176,7 +180,7 @@ def _total(layers: Sequence[LayerSize], others: Others) -> Total:
         percent=percent(after, dense),
         ratio=_ratio(dense, after),
         bytes_with_expected_fillers=_with_expected(layers, others) if expected else None,
-        exact=all(layer.exact for layer in layers),
+        exact=all(layer.exact for layer in layers) and not others.unsized,
     )
 
 

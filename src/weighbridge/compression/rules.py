@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from operator import attrgetter
 from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.passes.targets import Targets
+from weighbridge.passes.targets import REST, Targets, in_force
 from weighbridge.written import number, shown, whole
 
-__all__ = ["MOST_CODEBOOK_BITS", "MOST_INDEX_BITS", "REST", "Published", "Rule", "TargetRule", "checked", "rules_of"]
+__all__ = ["MOST_CODEBOOK_BITS", "MOST_INDEX_BITS", "Published", "Rule", "TargetRule", "checked", "rules_of"]
 
-REST: Final = "rest"
 MOST_INDEX_BITS: Final = 16
 MOST_CODEBOOK_BITS: Final = 16
 
@@ -97,8 +97,7 @@ def rules_of(targets: Targets, rules: Iterable[TargetRule]) -> dict[str, Rule]:
     stands.  Raises ``BadSpec`` for a target that is not there or that names no weights, and for a value that cannot be.
     """
     fields: dict[str, dict[str, object]] = {name: {} for name, use in targets.uses.items() if use == "weight"}
-    stated = list(rules)
-    for one in (*(one for one in stated if one.target == REST), *(one for one in stated if one.target != REST)):
+    for one in in_force(rules, attrgetter("target")):
         value: object = one.value if one.field == "published" else checked(one.field, one.value, one.where)
         for name in fields if one.target == REST else _weights(targets, one):
             fields[name][one.field] = value

@@ -47,7 +47,9 @@ def held_by(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Held:
         if use == "weight" and name not in rows:
             rows[name] = _weight(name, tensors[name], [])
     rest = [tensors[name] for name in free]
-    others = Others(sum(tensor.elements or 0 for tensor in rest), _bits(rest))
+    small = [tensors[name] for name, use in targets.uses.items() if use != "weight"]
+    unsized = tuple(tensor.id for tensor in small if tensor.elements is None or tensor.dtype.bits is None)
+    others = Others(sum(tensor.elements or 0 for tensor in rest), _bits(rest), unsized)
     return Held(targets, tuple(rows.values()), others)
 
 

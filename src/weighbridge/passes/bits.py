@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Final
 
 from weighbridge.arena import Arena
@@ -15,9 +16,9 @@ from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.rewrite import rebuilt
 from weighbridge.passes.static import runs, static_tensors
-from weighbridge.passes.targets import targets_of
+from weighbridge.passes.targets import REST, in_force, targets_of
 
-__all__ = ["BitRules", "bit_rules", "set_bits"]
+__all__ = ["BitRules", "bit_rules", "set_bits", "width_of"]
 
 _FLOATS: Final = {16: "float16", 32: "float32", 64: "float64"}
 _KEEPS_TYPE: Final = frozenset({Kind.MOVE, Kind.VIEW, Kind.IDENTITY})
@@ -49,11 +50,12 @@ def bit_rules(weights: Iterable[str | int] = (), activations: int | None = None)
         target, separator, bits = str(rule).rpartition("=")
         if separator and not target:
             raise BadSpec(f"the rule {rule!r} names no layer", hint="write first=8, rest=4 or a layer's name=8")
-        rules.append((target or "rest", _width(bits, str(rule))))
-    return BitRules(tuple(rules), None if activations is None else _width(str(activations), str(activations)))
+        rules.append((target or REST, width_of(bits, str(rule))))
+    return BitRules(tuple(rules), None if activations is None else width_of(str(activations), str(activations)))
 
 
-def _width(text: str, rule: str) -> int:
+def width_of(text: str, rule: str) -> int:
+    """The bit width that ``text`` says.  Raises ``BadSpec``, which names the ``rule``, for no whole number from 1 to 64."""
     bits = int(text) if text.strip().isascii() and text.strip().isdecimal() and len(text) < 10 else 0
     if not 1 <= bits <= 64:
         raise BadSpec(f"the bit width {rule!r} is no whole number from 1 to 64", hint="write 8, first=8 or rest=4")
@@ -71,9 +73,9 @@ def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERAT
     to run it, do not hold for other widths, and are dropped: the requests of the runtime are not known then.
     """
     for target, bits in rules.weights:
-        _width(str(bits), f"{target}={bits}")
+        width_of(str(bits), f"{target}={bits}")
     if rules.activations is not None:
-        _width(str(rules.activations), str(rules.activations))
+        width_of(str(rules.activations), str(rules.activations))
     widths = _widths(graph, rules.weights, operators) if rules.weights else {}
     if not widths and rules.activations is None:
         return graph
@@ -87,11 +89,10 @@ def set_bits(graph: Graph, rules: BitRules, operators: Mapping[str, Op] = OPERAT
 
 def _widths(graph: Graph, rules: tuple[tuple[str, int], ...], operators: Mapping[str, Op]) -> dict[str, int]:
     targets = targets_of(graph, operators)
-    rest = [bits for target, bits in rules if target == "rest"]
-    widths = {name: rest[-1] for name, use in targets.uses.items() if use == "weight"} if rest else {}
-    for target, bits in rules:
-        if target != "rest":
-            widths.update(dict.fromkeys(targets.named(target), bits))
+    weights = [name for name, use in targets.uses.items() if use == "weight"]
+    widths: dict[str, int] = {}
+    for target, bits in in_force(rules, itemgetter(0)):
+        widths.update(dict.fromkeys(weights if target == REST else targets.named(target), bits))
     return widths
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph, Node
@@ -17,8 +17,13 @@ from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.deployment import deploy
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both
 
-__all__ = ["Layer", "Targets", "is_meant", "targets_of"]
+__all__ = ["EVERY", "REST", "Layer", "Targets", "in_force", "is_meant", "targets_of"]
 
+REST: Final = "rest"
+"""The target of everything that no other rule names."""
+EVERY: Final = ("", "all", REST)
+"""Names for that target where it is that of every rule."""
+_Rule = TypeVar("_Rule")
 _GROUPS: Final = {"biases": "bias", "other": "other"}
 _COUNTED: Final = re.compile(r"(first|last)-([1-9][0-9]{0,5})")
 
@@ -72,7 +77,9 @@ class Targets:
 
         Raises ``BadSpec`` for a number of layers where there is none or not so many.
         """
-        return self.layers_counted(target) or tuple(layer for layer in self.layers if is_meant(target, layer))
+        counted = self.layers_counted(target)
+        called = counted or tuple(layer for layer in self.layers if _is_called(target, layer))
+        return called or tuple(layer for layer in self.layers if is_meant(target, layer))
 
     def layers_counted(self, target: str) -> tuple[Layer, ...]:
         """Those that ``first``, ``last-3`` and their like stand for; empty for every other target.  Raises ``BadSpec``."""
@@ -91,11 +98,16 @@ class Targets:
 
         names = [layer.name for layer in self.layers]
         near = get_close_matches(target, names, 3) or names[:8]
-        more = ", …" if len(near) < len(names) else ""
+        named = ", ".join(["biases", "other", *near, *(["…"] if len(near) < len(names) else [])])
         return BadSpec(
             f"no layer, scope or parameter is called {target!r}",
-            hint=f"there are first, last, {'rest, ' if has_rest else ''}biases, other, {', '.join(near)}{more}",
+            hint=f"there are first, last, {'rest, ' if has_rest else ''}{named}",
         )
+
+
+def in_force(rules: Iterable[_Rule], target_of: Callable[[_Rule], str]) -> list[_Rule]:
+    """Rules in the order in which they override each other: what is for the rest first, wherever it stands, then as they come."""
+    return sorted(rules, key=lambda rule: target_of(rule) not in EVERY)
 
 
 def targets_of(graph: Graph, operators: Mapping[str, Op] = OPERATORS) -> Targets:
@@ -122,4 +134,9 @@ def _layers(graph: Graph, uses: Mapping[str, str], operators: Mapping[str, Op]) 
 
 def is_meant(target: str, one: Layer | Node) -> bool:
     """Whether a name, a scope or a pattern is that of ``one`` or of a scope around it."""
-    return fnmatchcase(one.name, target) or fnmatchcase(one.scope, target) or f"{one.scope}.".startswith(f"{target}.")
+    return _is_called(target, one) or fnmatchcase(one.name, target) or fnmatchcase(one.scope, target)
+
+
+def _is_called(target: str, one: Layer | Node) -> bool:
+    """Whether it is the name itself, which may have the signs of a pattern in it: ``conv[1]``."""
+    return one.name == target or f"{one.scope}.".startswith(f"{target}.")

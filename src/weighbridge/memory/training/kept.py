@@ -62,6 +62,13 @@ class Rule:
         """Bytes of a tensor while the network is trained; None where they are not known."""
         return bytes_in_training(tensor, mixed=self._mixed)
 
+    def size_of(self, tensor: Tensor, node: Node) -> int:
+        """Bytes of a tensor that ``node`` reads; 0 where they are not known, and then the node is missing something."""
+        size = self.bytes_of(tensor)
+        if size is None:
+            self.missing.setdefault(node.name, "a size is unknown")
+        return size or 0
+
     def walk(self, graph: Graph, differentiable: Set[str] = frozenset()) -> list[Kept]:
         """What each node of ``graph`` keeps; ``differentiable`` are tensors of an enclosing graph that have a gradient."""
         has_gradient = {*self._trained, *differentiable}

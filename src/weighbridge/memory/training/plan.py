@@ -78,7 +78,7 @@ def plan_training(graph: Graph, request: Training, operators: Mapping[str, Op] =
         peak_phase="",
         saved_bytes=peak.saved_bytes,
         total_bytes=total,
-        exact=all(one.exact for one in kept),
+        exact=not rule.missing,
         asked=request.words,
         layers=tuple(_layers(graph, kept, trained, request, peak.saved_by_node)),
         notes=tuple(_notes(graph, rule)),
@@ -203,7 +203,7 @@ class _Walk:
                 break
             for tensor in (self._graph.tensors[one] for one in node.inputs if one not in made):
                 if not tensor.role.is_stored:
-                    given[tensor.id] = self._rule.bytes_of(tensor) or 0
+                    given[tensor.id] = self._rule.size_of(tensor, node)
             made.update(node.outputs)
         return sum(given.values())
 
@@ -249,7 +249,7 @@ def _block_inputs(graph: Graph, rule: Rule) -> Iterator[tuple[str, int]]:
             if scope in with_shortcut and scope not in seen:
                 seen.add(scope)
                 running = (graph.tensors[one] for one in node.inputs if not graph.tensors[one].role.is_stored)
-                yield scope, next((rule.bytes_of(tensor) or 0 for tensor in running), 0)
+                yield scope, next((rule.size_of(tensor, node) for tensor in running), 0)
 
 
 def _layers(

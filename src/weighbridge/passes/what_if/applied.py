@@ -11,9 +11,10 @@ from weighbridge.graph import Graph
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.bits import BitRules, set_bits
+from weighbridge.passes.targets import REST
 from weighbridge.passes.what_if.depthwise import separate_convolutions
 from weighbridge.passes.what_if.global_pool import pool_globally
-from weighbridge.passes.what_if.language import PARAMETER, REST, Change, steps_of
+from weighbridge.passes.what_if.language import PARAMETER, Change, steps_of
 from weighbridge.passes.what_if.low_rank import factorise_linear
 from weighbridge.passes.what_if.prune import prune_channels
 from weighbridge.passes.what_if.sparsity import sparsify

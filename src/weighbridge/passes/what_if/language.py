@@ -8,15 +8,14 @@ from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.passes.bits import width_of
+from weighbridge.passes.targets import EVERY
 from weighbridge.written import number, shown
 
-__all__ = ["CHANGES", "PARAMETER", "REST", "Change", "Kind", "changes_of", "steps_of"]
+__all__ = ["CHANGES", "PARAMETER", "Change", "Kind", "changes_of", "steps_of"]
 
-REST: Final = "rest"
-"""The target of a change that names none, where all that no other change of its kind names is meant."""
 PARAMETER: Final = "parameter"
 """The kind of a change that is a parameter of the source, from which the network is built anew."""
-_EVERY: Final = ("", "all", REST)
 _LONGEST: Final = 1000
 
 
@@ -60,10 +59,7 @@ def _number(text: str) -> Fraction | None:
 
 
 def _bits(text: str) -> int:
-    bits = _whole(text)
-    if bits is None or not 1 <= bits <= 64:
-        raise BadSpec(f"{shown(text)} is no whole number from 1 to 64", hint="write the bits of a value: 8")
-    return bits
+    return width_of(text, text)
 
 
 def _rank(text: str) -> int | Fraction:
@@ -102,10 +98,19 @@ def changes_of(texts: str | Iterable[str], parameters: Collection[str] = ()) -> 
     Raises ``BadSpec`` for none at all, one that there is not, with names near it, a value or a target that is missing or too much,
     and a value that cannot be read or is out of its range.  Whether a target is in the network shows when it is changed.
     """
-    found = tuple(_change(str(text).strip(), parameters) for text in ((texts,) if isinstance(texts, str) else texts))
+    found = tuple(_change(text.strip(), parameters) for text in _texts(texts))
     if not found:
         raise BadSpec("there is nothing to change", hint=f"the changes are {', '.join(_forms())}")
     return found
+
+
+def _texts(texts: object) -> Iterator[str]:
+    """Each change; ``BadSpec`` for what is none, as a number or a mapping."""
+    several = texts if isinstance(texts, Iterable) and not isinstance(texts, (str, bytes, Mapping)) else (texts,)
+    for text in several:
+        if not isinstance(text, str):
+            raise BadSpec(f"a change is text, not a {type(text).__name__}", hint="give 'prune=30%', or a list of such")
+        yield text
 
 
 def _forms() -> Iterator[str]:
@@ -140,7 +145,7 @@ def _parts(rest: str, kind: Kind, text: str) -> tuple[str | None, str]:
         raise BadSpec(f"this change has no {extra}", where=text, hint=f"write {kind.form}")
     if before and not (before.startswith(":") and target):
         raise BadSpec(_unread(before, kind), where=text, hint=f"write {kind.form}")
-    return None if target in _EVERY else target, value.strip()
+    return None if target in EVERY else target, value.strip()
 
 
 def _unread(before: str, kind: Kind) -> str:
@@ -169,7 +174,9 @@ def _parameter(text: str, name: str, parameters: Collection[str]) -> Change:
 def _of_source(parameters: Collection[str]) -> str:
     if parameters:
         return f"the parameters of this network are {', '.join(parameters)}"
-    return "parameters such as width and resolution are of textbook networks and network files, and this source has none"
+    return (
+        "parameters such as width and resolution are of textbook networks and network files, and this source has none"
+    )
 
 
 def steps_of(changes: Iterable[Change]) -> tuple[tuple[Change, ...], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from operator import itemgetter
 from typing import Final
 
 from weighbridge.errors import BadSpec
@@ -12,19 +13,18 @@ from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.targets import Layer, Targets, targets_of
+from weighbridge.passes.targets import EVERY, Layer, Targets, in_force, targets_of
 from weighbridge.passes.what_if.channel_links import Links, link
 from weighbridge.passes.what_if.layers import Left, left_note, nothing_changed, rebuilt_without_run
 from weighbridge.passes.what_if.prune_rebuild import Draft, misfits, resized
 
 __all__ = ["prune_channels"]
 
-_REST: Final = ("", "all", "rest")
 _CHANGE: Final = "prune"
 
 
 class _Wish(NamedTuple):
-    """A ratio, and the place of its rule; that of ``rest`` comes before all others."""
+    """A ratio, and the place of its rule among those in force: of two that meet the later one holds."""
 
     place: int
     ratio: Fraction
@@ -69,16 +69,13 @@ def prune_channels(
 def _wishes(targets: Targets, rules: Sequence[tuple[str, Fraction]]) -> dict[str, _Wish]:
     """What the rules say of each layer, by its name."""
     wishes: dict[str, _Wish] = {}
-    for place, (target, ratio) in enumerate(rules):
-        is_rest = target in _REST
+    for place, (target, ratio) in enumerate(in_force(rules, itemgetter(0))):
+        is_rest = target in EVERY
         named = [layer.name for layer in (targets.layers if is_rest else _layers(targets, target))]
         if not named:
             raise BadSpec("no layer has weights, so there are no channels to prune", where=target or "rest")
         _check(target or "rest", ratio, named[0])
-        wish = _Wish(-1 if is_rest else place, ratio)
-        for name in named:
-            if name not in wishes or wish.place >= wishes[name].place:
-                wishes[name] = wish
+        wishes.update(dict.fromkeys(named, _Wish(place, ratio)))
     return wishes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
+from operator import itemgetter
 from typing import Final
 
 from weighbridge.errors import BadSpec
@@ -14,7 +15,7 @@ from weighbridge.operators.record import Kind, Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.rewrite import rebuilt
 from weighbridge.passes.static import runs, static_tensors
-from weighbridge.passes.targets import targets_of
+from weighbridge.passes.targets import REST, in_force, targets_of
 
 __all__ = ["sparsify"]
 
@@ -44,18 +45,16 @@ def sparsify(graph: Graph, rules: Sequence[tuple[str, Fraction]], operators: Map
 def _shares(graph: Graph, rules: Sequence[tuple[str, Fraction]], operators: Mapping[str, Op]) -> dict[str, Fraction]:
     targets = targets_of(graph, operators)
     weights = [name for name, use in targets.uses.items() if use == "weight"]
-    rest = [ratio for target, ratio in rules if target == "rest"]
-    shares: dict[str, Fraction] = dict.fromkeys(weights, rest[-1]) if rest else {}
-    for target, ratio in rules:
+    shares: dict[str, Fraction] = {}
+    for target, ratio in in_force(rules, itemgetter(0)):
         if not 0 <= ratio < 1:
             raise BadSpec(
                 f"a share of zeros of {float(ratio):g}", where=target, hint="it is from 0 to below 1, or 100%"
             )
-        named = weights if target == "rest" else [name for name in targets.named(target) if name in weights]
+        named = weights if target == REST else [name for name in targets.named(target) if name in weights]
         if not named:
             raise BadSpec("there are no weights", where=target, hint="name a layer that has some")
-        if target != "rest":
-            shares.update(dict.fromkeys(named, ratio))
+        shares.update(dict.fromkeys(named, ratio))
     return shares
 
 
