@@ -94,13 +94,22 @@ def _with_largest(found: TrainingFit, device: Device, plan_at: PlanAt) -> Traini
     if found.available_bytes is None or found.needed_bytes is None:
         return found
 
+    available, refused = found.available_bytes, dict[int, str]()
+
     def needed(batch: int) -> int:
-        size = written_bytes(plan_at(batch), device)
+        """Of a batch that the source cannot have, more than there is: what it can have may end below what has room."""
+        try:
+            size = written_bytes(plan_at(batch), device)
+        except WeighbridgeError as error:
+            if batch == 1:
+                raise
+            refused[batch] = error.details[0] if error.details else error.what
+            return available + 1
         assert size is not None, "what is known at one batch size is known at all"
         return size
 
     try:
-        largest = largest_batch(needed, found.available_bytes)
+        largest = largest_batch(needed, available)
     except WeighbridgeError as error:
         reason = error.details[0] if error.details else error.what
         note = f"the largest batch is not known, as other batch sizes cannot be had: {reason}"
@@ -110,4 +119,7 @@ def _with_largest(found: TrainingFit, device: Device, plan_at: PlanAt) -> Traini
     if largest and not found.exact:
         note = f"the largest batch is not known, as what training needs is a lower bound: it is {largest:,} at most"
         return found._replace(notes=(*found.notes, note))
+    if largest and largest + 1 in refused:
+        note = f"there is room for more than the largest batch, which is the source's: {refused[largest + 1]}"
+        return found._replace(largest_batch=largest, notes=(*found.notes, note))
     return found._replace(largest_batch=largest)

@@ -234,3 +234,23 @@ def test_few_batches_are_looked_at() -> None:
 
 def test_what_does_not_grow_has_no_largest_batch() -> None:
     assert largest_batch(lambda batch: 5, 10) is None
+
+
+def test_the_largest_batch_ends_where_the_source_s_do() -> None:
+    """A textbook network takes ten million samples at most; that is no reason not to know how many have room."""
+    small = weigh("linear:inputs=4,outputs=1", on="jetson-agx-orin", train="sgd").on[0].training
+    assert small is not None
+    assert small.largest_batch == 10_000_000
+    assert "which is the source's" in " ".join(small.notes)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 64, 1000, 10**6])
+def test_a_need_that_jumps_is_found_in_few_steps(limit: int) -> None:
+    seen = set()
+
+    def needed(batch: int) -> int:
+        seen.add(batch)
+        return batch if batch <= limit else 10**15
+
+    assert largest_batch(needed, 10**12) == limit
+    assert len(seen) < 90

@@ -135,3 +135,15 @@ def test_8_bit_states_are_those_of_a_library_for_a_block_of_its_size(shape: tupl
         assert isinstance(made, OptimState8bit)
         held = made.codes.numel() * made.codes.element_size() + made.scale.numel() * made.scale.element_size()
         assert OPTIMISERS["adam8bit"].state_bytes(shape) == 2 * held
+
+
+def test_hooks_of_the_user_reach_copies_of_what_is_theirs() -> None:
+    seen: list[str] = []
+    module = Small()
+    module.head.register_full_backward_hook(lambda *_: seen.append("backward"))
+    module.head.register_full_backward_pre_hook(lambda *_: seen.append("before it"))
+    module.head.register_forward_hook(lambda *_: seen.append("forward"))
+    module.head.weight.register_hook(lambda _: seen.append("gradient"))
+    module.head.weight.register_post_accumulate_grad_hook(lambda _: seen.append("sum"))
+    weighbridge.weigh(module, inputs=IMAGE, train="sgd")
+    assert seen == []

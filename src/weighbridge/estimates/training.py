@@ -80,13 +80,17 @@ def largest_batch(needed: Callable[[int], int], available: int) -> int | None:
             return None
         each = (needed(low) - needed(1)) // (low - 1)
         high = min(_LARGEST, low + (available - needed(low)) // each + 1) if each else _LARGEST
+    is_guess = True
     while high - low > 1:
-        step = max(1, (needed(high) - needed(low)) // (high - low))
-        middle = min(high - 1, max(low + 1, low + (available - needed(low)) // step))
-        if needed(middle) <= available:
-            low = middle
-            if low + 1 < high and needed(low + 1) > available:
-                return low
-        else:
+        each = max(1, (needed(high) - needed(low)) // (high - low))
+        guess = low + (available - needed(low)) // each
+        # Every other time the middle, so that a need that jumps is found in time that its logarithm bounds.
+        middle = min(high - 1, max(low + 1, guess)) if is_guess else (low + high) // 2
+        is_guess = not is_guess
+        if needed(middle) > available:
             high = middle
+        elif middle + 1 < high and needed(middle + 1) > available:
+            return middle
+        else:
+            low = middle
     return low

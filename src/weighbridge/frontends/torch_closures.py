@@ -1,6 +1,6 @@
 """Functions that hang on a module, copied with what they write to.
 
-``copy.deepcopy`` takes functions as they are.  A forward hook that collects features in a dictionary, or a ``forward`` that
+``copy.deepcopy`` takes functions as they are.  A hook that collects features in a dictionary, or a ``forward`` that
 was replaced by a function around the model, would reach the user's own objects through its closure, its defaults or its
 module's globals.
 """
@@ -17,7 +17,7 @@ from torch import nn
 
 __all__ = ["Closures"]
 
-_HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks")
+_HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _CONTAINERS: Final = (dict, list, set, deque)
 
 
