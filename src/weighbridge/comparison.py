@@ -52,7 +52,7 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
 
     ``source``, the sizes, ``on`` and the costs are as in ``weigh``; ``precision`` holds for both sides, and changes come after it.
     ``train`` is as in ``weigh`` and adds what training takes, by the rule ``paper``, as no module is built with the changes.
-    ``steps`` adds the network after each step by itself; neighbouring changes of one kind that name layers are one step.
+    ``steps`` adds the network after each step by itself; neighbouring changes of bits, of prune and of sparsity are one step.
 
     Raises what ``weigh`` does, and ``BadSpec`` for a change that cannot be read, that names what the network does not have, that
     finds nothing to do, or that leaves nothing of a layer.
