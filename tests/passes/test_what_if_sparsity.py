@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import weighbridge
 from tests.random_graphs import graphs
 from weighbridge import load, weigh
 from weighbridge.builder import Builder
@@ -18,6 +19,8 @@ from weighbridge.errors import BadSpec, GraphError
 from weighbridge.graph import LOOP, Body, Graph, Node, Role, Tensor, TensorType
 from weighbridge.graph_json import graph_from_json, graph_to_json
 from weighbridge.passes import deploy
+from weighbridge.passes.what_if.applied import applied
+from weighbridge.passes.what_if.language import changes_of
 from weighbridge.passes.what_if.sparsity import sparsify
 from weighbridge.report import Report
 
@@ -182,3 +185,17 @@ def test_a_report_saved_before_there_were_zeros_is_read() -> None:
     report = Report.from_dict(data)
     assert report.facts.nonzero_macs is None
     assert report.nodes[0].nonzero_weights is None
+
+
+def test_a_share_too_small_for_one_zero_is_said() -> None:
+    graph = weighbridge.load("lenet5")
+    made = applied(graph, changes_of(["sparsity=1e-9"]))
+    assert any("too few weights for one zero in this share" in note for note in made.notes)
+    assert not any("too few weights" in note for note in applied(graph, changes_of(["sparsity=50%"])).notes)
+
+
+def test_bits_of_a_network_without_weights_are_refused() -> None:
+    build = Builder("pool")
+    (y,) = build.add("relu", [("x", build.input("x", (1, 4), DTYPES["float32"]))])
+    with pytest.raises(BadSpec, match="no weights"):
+        applied(build.graph([y]), changes_of(["bits=4"]))

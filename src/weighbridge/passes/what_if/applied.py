@@ -11,7 +11,7 @@ from weighbridge.graph import Graph
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.bits import BitRules, set_bits
-from weighbridge.passes.targets import REST
+from weighbridge.passes.targets import REST, targets_of
 from weighbridge.passes.what_if.depthwise import separate_convolutions
 from weighbridge.passes.what_if.global_pool import pool_globally
 from weighbridge.passes.what_if.language import PARAMETER, Change, steps_of
@@ -43,6 +43,8 @@ def applied(graph: Graph, changes: Iterable[Change], operators: _Operators = OPE
 def _set_bits(graph: Graph, step: tuple[Change, ...], operators: _Operators) -> Graph:
     weights = tuple((one.target or REST, int(one.value or 0)) for one in step if one.kind == "bits")
     activations = [int(one.value or 0) for one in step if one.kind == "activation-bits"]
+    if weights and not targets_of(graph, operators).layers:
+        raise BadSpec("there are no weights", where="bits", hint="the network has no layer that has some")
     return set_bits(graph, BitRules(weights, activations[-1] if activations else None), operators)
 
 

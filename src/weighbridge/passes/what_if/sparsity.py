@@ -36,10 +36,17 @@ def sparsify(graph: Graph, rules: Sequence[tuple[str, Fraction]], operators: Map
     not in the graph or is no weight.
     """
     shares = _shares(graph, rules, operators)
-    counts = {key: _nonzeros(tensor, shares[key]) for key, tensor in _all_tensors(graph).items() if key in shares}
+    weights = {key: tensor for key, tensor in _all_tensors(graph).items() if key in shares}
+    counts = {key: _nonzeros(tensor, shares[key]) for key, tensor in weights.items()}
     found: list[str] = []
     made = _with_nonzeros(graph, counts, operators, found, frozenset())
-    return replace(made, notes=tuple(dict.fromkeys((*graph.notes, *_lost(found), _DENSE))))
+    few = [key for key, share in shares.items() if share and counts[key] == weights[key].elements]
+    none = (
+        (f"{', '.join(few[:3])}{' …' if len(few) > 3 else ''}: too few weights for one zero in this share",)
+        if few
+        else ()
+    )
+    return replace(made, notes=tuple(dict.fromkeys((*graph.notes, *_lost(found), *none, _DENSE))))
 
 
 def _shares(graph: Graph, rules: Sequence[tuple[str, Fraction]], operators: Mapping[str, Op]) -> dict[str, Fraction]:
