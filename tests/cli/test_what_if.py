@@ -62,6 +62,9 @@ def test_html_has_both_reports_side_by_side(tmp_path: Path) -> None:
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     for title in ("mlp", "mlp, step 1: bits=8", "mlp with bits=8 sparsity=0.5"):
         assert f">{title}<" in page
+    assert page.index(">Before and after<") < page.index(">Verdict<")
+    assert "<td>model size</td>" in page or ">model size</th>" in page
+    assert page.count(">times smaller<") == 1
 
 
 @pytest.mark.parametrize(("option", "start"), [("--csv", "device,name"), ("--markdown", "# mlp with bits=8")])

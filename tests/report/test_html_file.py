@@ -14,7 +14,8 @@ import weighbridge
 from tests.report.samples import alexnet, node, on_device, report
 from weighbridge.report import Report
 from weighbridge.report.charts.kinds import KINDS
-from weighbridge.report.html_file import _SECTIONS, render
+from weighbridge.report.grid import Column, Grid, GridRow
+from weighbridge.report.html_file import _SECTIONS, Comparison, render
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'`${1}{{ 7*7 }}<!--\u2028javascript:alert(1)"
 VOID = {"meta", "br", "rect", "input", "link", "img"}
@@ -69,6 +70,21 @@ def mobilenet() -> Report:
 @pytest.fixture(scope="module")
 def read(mobilenet: Report) -> Reading:
     return Reading(render({"mobilenet_v2": mobilenet}))
+
+
+def test_a_comparison_stands_above_its_reports_and_trusts_no_name(mobilenet: Report) -> None:
+    grid = Grid(HOSTILE, (Column(HOSTILE), Column("n", True)), (GridRow((HOSTILE, "1")),) * 41, (HOSTILE,))
+    small = grid._replace(title="small", rows=grid.rows[:1])
+    head = Comparison(HOSTILE, (HOSTILE,), (grid, small), (HOSTILE,))
+    made = render({"before": mobilenet, "after": mobilenet}, comparison=head)
+    read = Reading(made)
+    assert HOSTILE not in made
+    assert read.open == []
+    assert made.index("Before and after") < made.index(">Verdict<")
+    assert "<details><summary>" in made[: made.index("small")]
+    anchors = [attributes["id"] for _, attributes in read.tags if "id" in attributes]
+    assert anchors.count("comparison") == 1
+    assert len(anchors) == len(set(anchors))
 
 
 def test_every_chart_has_a_place() -> None:

@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from weighbridge.cli.output import look_of, show_lines, warn_of_inexact, write, write_all
+from weighbridge.cli.output import look_of, show_lines, warn_of_inexact, write
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import STDOUT, Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import judged
 from weighbridge.comparison import what_if
-from weighbridge.errors import BadSpec, printable
+from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report
 from weighbridge.report.terminal import Look
-from weighbridge.report.view import title as title_of
 from weighbridge.report.what_if import WhatIf
-from weighbridge.report.what_if_page import lines, markdown, table, text, title
+from weighbridge.report.what_if_page import lines, markdown, table, text
 
 __all__ = ["Request", "carry_out"]
 
@@ -63,7 +62,7 @@ def carry_out(request: Request) -> int:
         raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
     with progress() as tell:
         found = _found(request, tell)
-    _write_all(found, targets, output, all_rows=request.all_rows)
+    _write_all(found, targets, all_rows=request.all_rows)
     if targets[-1].kind != "screen" and not request.strict:
         warn_of_inexact(found.after)
     for report in (found.before, found.after):
@@ -105,12 +104,12 @@ def _found(request: Request, tell: Callable[[str], None]) -> WhatIf:
     return replace(found, source=request.source, before=named(found.before), after=named(found.after), steps=steps)
 
 
-def _write_all(found: WhatIf, targets: Sequence[Target], output: Output, *, all_rows: bool) -> None:
+def _write_all(found: WhatIf, targets: Sequence[Target], *, all_rows: bool) -> None:
     """Write to every target; one that cannot be written does not keep the others from it, then ``BadSpec`` is raised."""
     failures = []
     for target in targets:
         try:
-            _write(found, target, output, all_rows=all_rows)
+            _write(found, target, all_rows=all_rows)
         except OSError as error:
             if target.place == STDOUT:
                 raise
@@ -119,12 +118,10 @@ def _write_all(found: WhatIf, targets: Sequence[Target], output: Output, *, all_
         raise BadSpec("; ".join(failures), hint="everything else was written")
 
 
-def _write(found: WhatIf, target: Target, output: Output, *, all_rows: bool) -> None:
+def _write(found: WhatIf, target: Target, *, all_rows: bool) -> None:
     if target.kind == "screen":
         look = look_of(sys.stdout)
         show_lines(lines(found, look, all_rows=all_rows), look)
-    elif target.kind == "html":
-        write_all(_reports(found), [target], output)
     else:
         write(_content(found, target.kind), None if target.place == STDOUT else Path(target.place))
 
@@ -132,18 +129,12 @@ def _write(found: WhatIf, target: Target, output: Output, *, all_rows: bool) -> 
 def _content(found: WhatIf, kind: str) -> str:
     if kind == "json":
         return found.to_json()
+    if kind == "html":
+        from weighbridge.report.what_if_html import render as render_page
+
+        return render_page(found)
     if kind == "csv":
         from weighbridge.report.csv import render
 
         return render(table(found))
     return markdown(found) if kind == "markdown" else text(found, Look(_FILE_WIDTH), all_rows=True)
-
-
-def _reports(found: WhatIf) -> dict[str, Report]:
-    """The reports by what a page calls them."""
-    before = title_of(found.before)
-    between = {
-        f"{before}, step {place}: {printable(' '.join(step.changes), 80)}": step.report
-        for place, step in enumerate(found.steps[:-1], 1)
-    }
-    return {before: found.before, **between, title(found): found.after}

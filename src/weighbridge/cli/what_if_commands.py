@@ -113,7 +113,7 @@ class _WhatIfCommand(SectionedCommand):
     multiple=True,
     metavar="FILE",
     help="Write it to a file, in the format of its suffix: .json, .csv, .md, .txt, and .html, which has the reports before and "
-    "after side by side. Repeatable.",
+    "after below it. Repeatable.",
 )
 @option(_OUTPUT, "--steps", is_flag=True, help="Show the network after each step of the changes, a column each.")
 @option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every layer that differs, and every note.")

@@ -19,13 +19,14 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.drawn import charts
 from weighbridge.report.charts.panel import Chart, Datum
 from weighbridge.report.charts.theme import config
+from weighbridge.report.grid import Grid
 from weighbridge.report.page import Page, Verdict
 from weighbridge.report.peaks import LIVE
 from weighbridge.report.record import Report
 from weighbridge.report.triangle import triangle
 from weighbridge.report.view import page
 
-__all__ = ["render"]
+__all__ = ["Comparison", "render"]
 
 _SECTIONS: Final = {
     "inversion": "layers",
@@ -86,8 +87,23 @@ class _Device(NamedTuple):
     charts: tuple[_Figure, ...]
 
 
-def render(reports: Mapping[str, Report], *, policy: str = LIVE, depth: int | None = None) -> str:
-    """The page of ``reports`` by their titles, which are of different names.
+class Comparison(NamedTuple):
+    """What stands above several reports: sentences on what differs between them, and tables of it."""
+
+    title: str
+    sentences: tuple[str, ...]
+    grids: tuple[Grid, ...]
+    notes: tuple[str, ...] = ()
+
+
+def render(
+    reports: Mapping[str, Report],
+    *,
+    policy: str = LIVE,
+    depth: int | None = None,
+    comparison: Comparison | None = None,
+) -> str:
+    """The page of ``reports`` by their titles, which are of different names; ``comparison`` stands above them.
 
     ``policy`` is the memory policy that running profiles follow; modules deeper than ``depth`` levels are closed at first.
     """
@@ -96,11 +112,12 @@ def render(reports: Mapping[str, Report], *, policy: str = LIVE, depth: int | No
     figures = [(one, _figure(place, one)) for place, one in enumerate(drawn)]
     style, script = f"{_resource('report.css')}{_WIDTHS}", _resource("report.js")
     context = {
-        "title": models[0].page.title if len(models) == 1 else " and ".join(_enumerated(models)),
+        "title": _title(models) if comparison is None else printable(comparison.title),
+        "comparison": comparison,
         "tool": models[0].page.tool,
         "models": models,
         "uncounted": any(model.page.uncounted or not model.is_exact for model in models),
-        "contents": list(_contents(models)),
+        "contents": [*([("comparison", "Before and after")] if comparison else []), *_contents(models)],
         "corners": triangle(reports.values(), policy),
         "depth": depth,
         "charts": {
@@ -121,6 +138,10 @@ def _model(place: int, title: str, report: Report, policy: str) -> _Model:
     shown = page(report, all_rows=True, policy=policy, with_map=True)
     what = "memory" if report.facts.exact else "MACs or parameters"
     return _Model(place, printable(title), shown, report.is_exact, f"{what} are not known in full")
+
+
+def _title(models: tuple[_Model, ...]) -> str:
+    return models[0].page.title if len(models) == 1 else " and ".join(_enumerated(models))
 
 
 def _enumerated(models: tuple[_Model, ...]) -> Iterator[str]:

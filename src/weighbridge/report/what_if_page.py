@@ -18,7 +18,7 @@ from weighbridge.report.view import title as title_of
 from weighbridge.report.what_if import LayerChange, LayerFigures, Metric, WhatIf, compared
 from weighbridge.units import exact, joules, seconds, significant
 
-__all__ = ["grids", "lines", "markdown", "sentences", "table", "text", "title"]
+__all__ = ["grids", "lines", "markdown", "said", "sentences", "table", "text", "title"]
 
 _Stage = Mapping[tuple[str, str | None], Metric]
 _UNKNOWN: Final = "?"
@@ -96,7 +96,7 @@ def _lines(found: WhatIf, look: Look, all_rows: bool) -> Iterator[Line]:
     for grid in grids(found, all_rows=all_rows):
         yield Line()
         yield from grid_lines(grid, look.measure)
-    notes = _notes(found, all_rows)
+    notes = said(found, all_rows)
     if notes:
         yield Line()
     for note in notes:
@@ -111,7 +111,7 @@ def markdown(found: WhatIf) -> str:
     blocks += (f"**{escaped(sentence)}**\n" for sentence in sentences(found))
     for grid in grids(found, all_rows=True):
         blocks += (*grid_blocks(grid), "")
-    blocks += (f"- {escaped(note)}" for note in _notes(found, all_rows=True))
+    blocks += (f"- {escaped(note)}" for note in said(found, all_rows=True))
     return "\n".join([*blocks, f"\n{escaped(printable(found.after.tool))}"]) + "\n"
 
 
@@ -121,7 +121,8 @@ def table(found: WhatIf) -> Table:
     return Table(columns, tuple(tuple(getattr(one, name) for name in columns) for one in found.metrics))
 
 
-def _notes(found: WhatIf, all_rows: bool) -> list[str]:
+def said(found: WhatIf, all_rows: bool) -> list[str]:
+    """The notes of both sides, the first of them unless ``all_rows``."""
     notes = [printable(note, 600) for note in dict.fromkeys((*found.notes, *found.before.notes))]
     if all_rows or len(notes) <= _NOTES:
         return notes
