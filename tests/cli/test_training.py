@@ -254,3 +254,14 @@ def test_a_need_that_jumps_is_found_in_few_steps(limit: int) -> None:
 
     assert largest_batch(needed, 10**12) == limit
     assert len(seen) < 90
+
+
+def test_the_first_lines_say_whether_and_with_how_much_it_trains(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "mobilenet_v2", "--batch", "8", "--train", "adam", "--on", "jetson-nano")
+    assert out.splitlines()[2] == "jetson-nano: fits (DRAM ~1.4%); training fits, batch 77 at most"
+    _, out, _ = run(capsys, "mobilenet_v2", "--batch", "99", "--train", "adam", "--on", "jetson-nano")
+    assert out.splitlines()[2].endswith("; training does not fit, batch 77 at most")
+    _, out, _ = run(capsys, "mobilenet_v2", "--train", "adam", "--on", "stm32f746")
+    assert out.splitlines()[2].endswith("; trains with no batch")
+    _, out, _ = run(capsys, "mobilenet_v2", "--on", "jetson-nano")
+    assert out.splitlines()[2] == "jetson-nano: fits (DRAM ~0.5%)"

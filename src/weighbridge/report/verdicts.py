@@ -64,7 +64,18 @@ def _brief(on: OnDevice) -> str:
     shown = [one for one in on.fit.regions if on.fit.verdict != _DOES_NOT_FIT or one.verdict == _DOES_NOT_FIT]
     parts = [f"{printable(region.name)} {region_percent(region)}" for region in shown]
     of = f" ({', '.join(parts)})" if parts else ""
-    return f"{printable(on.device)}: {word(on.fit.verdict)}{of}"
+    return f"{printable(on.device)}: {word(on.fit.verdict)}{of}{_trains(on)}"
+
+
+def _trains(on: OnDevice) -> str:
+    """Whether there is room to train, and for how many samples at once; "" where nobody asked."""
+    found = on.training
+    if found is None:
+        return ""
+    if found.largest_batch == 0:
+        return "; trains with no batch"
+    most = "" if found.largest_batch is None else f", batch {exact(found.largest_batch)} at most"
+    return f"; training {word(found.verdict)}{most}"
 
 
 def _sentence(on: OnDevice) -> str:

@@ -233,8 +233,12 @@ def _said_of(device: str | None, found: WhatIf) -> Iterator[str]:
     yield from (printable(note, 300) for note in dict.fromkeys(note for bill in bills for note in bill.notes))
     sides = [on for report in (found.before, found.after) if (on := by_device(report).get(device or "")) is not None]
     yield from dict.fromkeys(conditions_of(on.conditions) for on in sides)
-    notes = dict.fromkeys(note for on in sides for note in (*_why_unknown(on), *on.latency.notes))
-    yield from (printable(note, 300) for note in notes)
+    said_of = [[*_why_unknown(on), *on.latency.notes] for on in sides]
+    for side, notes in zip(("before", "after"), said_of, strict=False):
+        both = [note for note in notes if all(note in other for other in said_of)]
+        if side == "before":
+            yield from (printable(note, 300) for note in dict.fromkeys(both))
+        yield from (f"{side}: {printable(note, 300)}" for note in dict.fromkeys(notes) if note not in both)
 
 
 def _why_unknown(on: OnDevice) -> Iterator[str]:
