@@ -173,3 +173,17 @@ def test_given_averages_are_not_mixed_with_measured_ones(capsys, model: Path) ->
     assert "are not used: the weights were read" in " ".join(page.split())
     only = printed(capsys, str(model), "--keep", "0.5", "--codebook", "4", "--huffman-values", "1", "--ratios-only")
     assert "no weights were read" in " ".join(only.split())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Neither another file nor the screen."""
+    other = tmp_path / "out.md"
+    assert main(["compress", "lenet5", "--keep", "0.5", "--json", "/dev/full", "--markdown", str(other)]) == 2
+    captured = capsys.readouterr()
+    assert "/dev/full: cannot be written" in captured.err
+    assert "everything else was written" in captured.err
+    assert captured.out.startswith("lenet5 compressed")
+    assert other.read_text(encoding="utf-8").startswith("# ")

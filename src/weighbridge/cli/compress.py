@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from weighbridge.cli.output import look_of, show_lines, write
+from weighbridge.cli.output import look_of, show_lines, to_every, write
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import STDOUT, Input, Target, check_targets, file_format, inputs_of
@@ -50,16 +50,21 @@ def carry_out(request: Request) -> int:
     check_targets((target.place for target in targets), _inputs(request))
     with progress() as tell:
         found = _compressed(request, tell)
-    for target in targets:
-        write(_formatted(found, target.kind), None if target.place == STDOUT else Path(target.place))
-    if all(target.place != STDOUT for target in targets):
+    is_shown = all(target.place != STDOUT for target in targets)
+    to_every((*targets, *([Target("screen", STDOUT)] if is_shown else [])), lambda target: _write(found, target))
+    if not is_shown and not found.is_exact:
+        sys.stderr.write("weighbridge: warning: not exact: the notes say what is left out\n")
+    return 0
+
+
+def _write(found: Compression, target: Target) -> None:
+    if target.kind == "screen":
         from weighbridge.report.compression_page import compression_lines
 
         look = look_of(sys.stdout)
         show_lines(compression_lines(found, look), look)
-    elif not found.is_exact:
-        sys.stderr.write("weighbridge: warning: not exact: the notes say what is left out\n")
-    return 0
+    else:
+        write(_formatted(found, target.kind), None if target.place == STDOUT else Path(target.place))
 
 
 def _targets(request: Request) -> Iterator[Target]:

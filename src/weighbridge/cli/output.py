@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -24,6 +24,7 @@ __all__ = [
     "inexact",
     "look_of",
     "show_lines",
+    "to_every",
     "warn_of_inexact",
     "write",
     "write_all",
@@ -76,13 +77,18 @@ def write_all(reports: Mapping[str, Report], targets: Iterable[Target], output: 
     A file that cannot be written does not keep the others from being written, nor the report from the screen; then
     ``BadSpec`` is raised.
     """
+    to_every(targets, lambda target: _write(reports, target, output))
+
+
+def to_every(targets: Iterable[Target], write_to: Callable[[Target], None]) -> None:
+    """Call ``write_to`` for every target; a file that cannot be written does not keep the others from it.
+
+    Raises ``OSError`` for the standard output, and when all others were written ``BadSpec`` for the files that could not be.
+    """
     failures = []
     for target in targets:
-        if target.kind == "screen":
-            _show(reports, output)
-            continue
         try:
-            _write(reports, target, output)
+            write_to(target)
         except OSError as error:
             if target.place == STDOUT:
                 raise
@@ -92,7 +98,9 @@ def write_all(reports: Mapping[str, Report], targets: Iterable[Target], output: 
 
 
 def _write(reports: Mapping[str, Report], target: Target, output: Output) -> None:
-    if target.kind == "node data":
+    if target.kind == "screen":
+        _show(reports, output)
+    elif target.kind == "node data":
         (report,) = reports.values()
         _write_node_data(report, target.place, output.policy)
     else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from weighbridge.cli.output import look_of, show_lines, warn_of_inexact, write
+from weighbridge.cli.output import look_of, show_lines, to_every, warn_of_inexact, write
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.source_call import called, dims_of
@@ -62,7 +62,7 @@ def carry_out(request: Request) -> int:
         raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
     with progress() as tell:
         found = _found(request, tell)
-    _write_all(found, targets, all_rows=request.all_rows)
+    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
     if targets[-1].kind != "screen" and not request.strict:
         warn_of_inexact(found.after)
     for report in (found.before, found.after):
@@ -102,20 +102,6 @@ def _found(request: Request, tell: Callable[[str], None]) -> WhatIf:
 
     steps = tuple(step._replace(report=named(step.report)) for step in found.steps)
     return replace(found, source=request.source, before=named(found.before), after=named(found.after), steps=steps)
-
-
-def _write_all(found: WhatIf, targets: Sequence[Target], *, all_rows: bool) -> None:
-    """Write to every target; one that cannot be written does not keep the others from it, then ``BadSpec`` is raised."""
-    failures = []
-    for target in targets:
-        try:
-            _write(found, target, all_rows=all_rows)
-        except OSError as error:
-            if target.place == STDOUT:
-                raise
-            failures.append(f"{target.place}: cannot be written: {error.strerror or error}")
-    if failures:
-        raise BadSpec("; ".join(failures), hint="everything else was written")
 
 
 def _write(found: WhatIf, target: Target, *, all_rows: bool) -> None:
