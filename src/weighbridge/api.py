@@ -137,22 +137,19 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     tell("counting and planning the memory")
     choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved, kernels, training)
     report = report_of(loaded, choices, partial(_demand_at, source, given, choices, tell))
-    return (
-        report
-        if training is None
-        else _with_training(report, loaded, training, choices, partial(_plan_at, source, given, choices, training))
-    )
+    plan = report.memory.training
+    if plan is None or training is None:
+        return report
+    return _with_training(report, plan, choices, partial(_plan_at, source, given, choices, training))
 
 
 def _with_training(
-    report: Report, loaded: Loaded, training: Training, choices: Choices, plan_at: Callable[[int], TrainingPlan]
+    report: Report, plan: TrainingPlan, choices: Choices, plan_at: Callable[[int], TrainingPlan]
 ) -> Report:
-    """The report with the plan of training, and for each device whether it has room for that."""
-    from weighbridge.training import fits, planned, with_batches
+    """The report with the plan at other batch sizes, and for each device whether it has room for that."""
+    from weighbridge.training import fits, with_batches
 
-    held = _held(loaded.graph, choices)
-    plan = planned(loaded, held, training, has_widths=choices.rules is not None)
-    once = cache(plan_at)
+    once = cache(lambda size: plan if size == choices.batch else plan_at(size))
     if choices.costs.batches:
         plan = with_batches(plan, choices.costs.batches, once)
     found = fits(plan, choices.devices, once)
@@ -199,7 +196,7 @@ def _one_batch(batch: int) -> Demand:
 def report_of(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Demand] = _one_batch) -> Report:
     """The report of a graph that is there; ``demand_at`` gives what its source needs at another batch size.
 
-    Raises ``BadSpec`` for a target of the widths that is not in the graph, and what ``demand_at`` raises.
+    Raises ``BadSpec`` for a target of the widths or of training that is not in the graph, and what ``demand_at`` raises.
     """
     from weighbridge import __version__
     from weighbridge.report import Network, NetworkInput, Report
@@ -207,6 +204,11 @@ def report_of(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Deman
     graph = loaded.graph
     held, deployed, facts, memory = _weighed(graph, choices)
     facts = facts._replace(conventions=_by_conventions(held, choices.conventions))
+    if choices.training is not None:
+        from weighbridge.training import planned
+
+        training = planned(loaded, held, choices.training, has_widths=choices.rules is not None)
+        memory = memory._replace(training=training)
     on, bill = _estimates(deployed, facts, memory, choices, demand_at)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
     notes = [*held.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules), *_unreserved(choices)]

@@ -140,7 +140,7 @@ class _Weighed(NamedTuple):
 
             graph = set_bits(graph, self.rules)
         changed = applied(graph, changes)
-        report = _with_training(report_of(loaded._replace(graph=changed), self.choices), changed, self.choices.training)
+        report = report_of(loaded._replace(graph=changed), self.choices)
         if self.rules is None and not any(change.kind == "bits" for change in changes):
             return report
         return replace(report, notes=(*report.notes, _WIDTHS))
@@ -153,14 +153,6 @@ class _Weighed(NamedTuple):
         given = self.given.dims if isinstance(self.given.dims, Mapping) else {}
         dims = {name: size for name, size in given.items() if name not in named}
         return read(_built_anew(self.source, parameters), self.given._replace(**kept, dims=dims), self.tell)
-
-
-def _with_training(report: Report, graph: Graph, training: Training | None) -> Report:
-    if training is None:
-        return report
-    from weighbridge.memory.training.plan import plan_training
-
-    return replace(report, memory=report.memory._replace(training=plan_training(graph, training)))
 
 
 def parameters_of(source: Source | Module) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weighbridge.estimates import TrainingFit
     from weighbridge.memory.training.records import TrainingPlan
     from weighbridge.memory.training.request import Training
+    from weighbridge.memory.training.trained import Wanted
 
 __all__ = ["fits", "planned", "with_batches"]
 
@@ -29,6 +30,7 @@ def planned(loaded: Loaded, held: Graph, request: Training, *, has_widths: bool)
     """
     from weighbridge.memory.training.plan import plan_of_run, plan_training
     from weighbridge.memory.training.request import AUTOGRAD, PAPER
+    from weighbridge.memory.training.trained import wanted
 
     cannot = _cannot_run(loaded, request, has_widths)
     if request.rule == PAPER or (cannot and request.rule != AUTOGRAD and not request.attention):
@@ -37,7 +39,8 @@ def planned(loaded: Loaded, held: Graph, request: Training, *, has_widths: bool)
         hint = "leave the rule out, or take paper" if request.rule else "leave the kernel of attention out"
         raise BadSpec(f"the rule autograd cannot say: {cannot}", where="the rule of training memory", hint=hint)
     assert loaded.run is not None
-    return plan_of_run(loaded.graph, loaded.run(_how(loaded.graph, request)), request)
+    asked = wanted(loaded.graph, request)
+    return plan_of_run(asked, loaded.run(_how(asked, request)), request)
 
 
 def _cannot_run(loaded: Loaded, request: Training, has_widths: bool) -> str:
@@ -50,17 +53,11 @@ def _cannot_run(loaded: Loaded, request: Training, has_widths: bool) -> str:
     return ""
 
 
-def _how(graph: Graph, request: Training) -> Mapping[str, Any]:
+def _how(asked: Wanted, request: Training) -> Mapping[str, Any]:
     """What the front end runs the module with."""
-    from weighbridge.memory.training.adapters import with_adapters
-    from weighbridge.memory.training.trained import parts_trained
-    from weighbridge.operators.table import OPERATORS
-
     is_plain = not (request.updates or request.frozen or request.adapters)
-    adapted, adapters = with_adapters(graph, request.adapters, OPERATORS) if request.adapters else (graph, frozenset())
-    trained = parts_trained(adapted, request, OPERATORS, adapters)
     return {
-        "trained": None if is_plain else frozenset(trained) - adapters,
+        "trained": None if is_plain else frozenset(asked.parts) - asked.adapters,
         "lora": dict(request.adapters),
         "checkpoint": request.checkpoints,
         "attention": request.attention,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Final
 
 from weighbridge.graph import Graph, Node
 from weighbridge.memory.lifetimes import Lifetimes
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["held_storages", "is_layer"]
+__all__ = ["held_storages", "is_layer", "modules_around"]
 
 _LAYERS: Final = frozenset({"conv", "conv_transpose", "deformable_conv", "linear", "bilinear"})
 _PRODUCTS: Final = frozenset({"matmul", "einsum"})
@@ -36,7 +36,9 @@ def held_storages(graph: Graph, spans: Lifetimes) -> list[set[str]] | None:
     held: list[set[str]] = [set() for _ in spans.nodes]
     open_runs: dict[str, _Run] = {}
     for place, node in enumerate((*spans.nodes, None)):
-        around = dict.fromkeys(() if node is None else _blocks_around(node.scope, graph.blocks))
+        around = dict.fromkeys(
+            () if node is None else (one for one in modules_around(node.scope) if one in graph.blocks)
+        )
         for block in [block for block in open_runs if block not in around]:
             run = open_runs.pop(block)
             if _repeats(run.signatures):
@@ -56,14 +58,13 @@ def is_layer(node: Node, spans: Lifetimes) -> bool:
     return node.operator in _LAYERS or bool(node.bodies)
 
 
-def _blocks_around(scope: str, blocks: Set[str]) -> Iterator[str]:
-    """The blocks that a scope is in, the outermost first; the root, which holds what goes into the network, is none."""
+def modules_around(scope: str) -> Iterator[str]:
+    """The modules that a scope is in, and itself, the outermost first; the root, which holds what goes into the network, is none."""
     end = scope.find(".")
     while end >= 0:
-        if scope[:end] in blocks:
-            yield scope[:end]
+        yield scope[:end]
         end = scope.find(".", end + 1)
-    if scope and scope in blocks:
+    if scope:
         yield scope
 
 

@@ -18,7 +18,7 @@ from weighbridge.report.json_text import parsed
 from weighbridge.report.record import SCHEMA, Report
 from weighbridge.written import shown
 
-__all__ = ["from_plain", "from_text", "layout", "to_plain", "to_text"]
+__all__ = ["from_plain", "from_text", "layout", "plain", "to_plain", "to_text"]
 
 _ORDER = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
 """Keys that every saved report has, in order; ``energy`` came later and may be missing."""
@@ -31,19 +31,19 @@ _NOT_FINITE = "a number that is not finite is null"
 def to_plain(report: Report) -> dict[str, object]:
     """Dicts, lists, ints, finite floats, strings, booleans and None, under the names of the JSON contract."""
     lost: list[float] = []
-    facts = _plain(report.facts._replace(nodes=()), lost)
+    facts = plain(report.facts._replace(nodes=()), lost)
     del facts["nodes"], facts["notes"]
-    memory = _plain(report.memory, lost)
+    memory = plain(report.memory, lost)
     del memory["notes"]
     whole = {
         "schema": report.schema,
         "tool": report.tool,
-        "network": _plain(report.network, lost),
+        "network": plain(report.network, lost),
         "facts": facts,
         "memory": memory,
-        "nodes": _plain(report.nodes, lost),
-        "on": _plain(report.on, lost),
-        "energy": _plain(report.energy, lost),
+        "nodes": plain(report.nodes, lost),
+        "on": plain(report.on, lost),
+        "energy": plain(report.energy, lost),
     }
     notes = [*report.facts.notes, *report.memory.notes, *report.notes]
     if lost and _NOT_FINITE not in notes:
@@ -76,17 +76,17 @@ def _layout(value: object, depth: int) -> str:
 _one_line = json.JSONEncoder(allow_nan=False).encode
 
 
-def _plain(value: Any, lost: list[float]) -> Any:
+def plain(value: Any, lost: list[float]) -> Any:
     """``value`` as JSON has it; ``lost`` collects what is not finite.  Tuples come first: a report is full of them."""
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)
         if fields is None:
-            return [item if type(item) in _AS_IT_IS else _plain(item, lost) for item in value]
-        plain = dict(zip(fields, value, strict=True))
-        for field, item in plain.items():
+            return [item if type(item) in _AS_IT_IS else plain(item, lost) for item in value]
+        made = dict(zip(fields, value, strict=True))
+        for field, item in made.items():
             if type(item) not in _AS_IT_IS:
-                plain[field] = _plain(item, lost)
-        return plain
+                made[field] = plain(item, lost)
+        return made
     if value is None or isinstance(value, (int, str)):
         return value
     if isinstance(value, float):
@@ -94,7 +94,7 @@ def _plain(value: Any, lost: list[float]) -> Any:
             return value
         lost.append(value)
         return None
-    return {str(key): _plain(item, lost) for key, item in value.items()}
+    return {str(key): plain(item, lost) for key, item in value.items()}
 
 
 def from_text(text: str) -> Report:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
-from typing import Any
 
 from weighbridge.errors import BadSpec
 from weighbridge.report.json import from_plain as report_from_plain
+from weighbridge.report.json import plain
 from weighbridge.report.json import to_plain as report_to_plain
 from weighbridge.report.record import Report
 from weighbridge.report.what_if import SCHEMA, Step, WhatIf, compared, layer_changes
@@ -24,20 +23,11 @@ def to_plain(found: WhatIf) -> dict[str, object]:
         "changes": list(found.changes),
         "before": report_to_plain(found.before),
         "after": report_to_plain(found.after),
-        "metrics": [_plain(metric) for metric in found.metrics],
-        "layers": [_plain(layer) for layer in found.layers],
+        "metrics": plain(found.metrics, []),
+        "layers": plain(found.layers, []),
         "steps": [{"changes": list(step.changes), "report": report_to_plain(step.report)} for step in found.steps],
         "notes": list(found.notes),
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        fields = getattr(value, "_fields", None)
-        if fields is None:
-            return [_plain(item) for item in value]
-        return {name: _plain(item) for name, item in zip(fields, value, strict=True)}
-    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def from_plain(data: object) -> WhatIf:

@@ -25,6 +25,8 @@ def with_adapters(
     The layers are linear ones, and products with a stored matrix, outside of control flow; of two targets the later one holds.
     Raises ``BadSpec`` for a target without such a layer.
     """
+    if not ranks:
+        return graph, frozenset()
     wanted: dict[str, int] = {}
     linear = {node.name: node for node in graph.nodes if _is_linear(node, graph)}
     for target, rank in ranks:

@@ -26,7 +26,7 @@ from weighbridge.memory.training.widths import bytes_in_training
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Keeps, Kind, Op, known_total
 
-__all__ = ["Kept", "Rule", "nothing_known"]
+__all__ = ["Kept", "Rule"]
 
 _WITHOUT_GRADIENT: Final = frozenset({Kind.INDEX, Kind.GENERATOR})
 _COUNTS: Final = frozenset({"bool", "int32", "int64", "uint32", "uint64", "string", "opaque"})
@@ -41,10 +41,6 @@ class Kept(NamedTuple):
     exact: bool = True
 
 
-def nothing_known() -> Kept:
-    return Kept(0, 0, exact=False)
-
-
 class Rule:
     """Walks a graph in execution order and says of each node what it keeps.
 
@@ -56,7 +52,6 @@ class Rule:
         self._operators = operators
         self._mixed = mixed
         self.missing: dict[str, str] = {}
-        self.repeats: list[str] = []
 
     def bytes_of(self, tensor: Tensor) -> int | None:
         """Bytes of a tensor while the network is trained; None where they are not known."""
@@ -83,7 +78,7 @@ class Rule:
             return self._of_bodies(node, has_gradient)
         if op is None:
             self.missing[node.name] = node.reason or "there is no rule for its operator"
-            return nothing_known()
+            return Kept(0, 0, exact=False)
         saved = self._saved(node, op, graph, has_gradient)
         in_use = self._in_use(node, op, graph)
         if saved is None or in_use is None:

@@ -9,13 +9,13 @@ from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph, Node, Role, Tensor
-from weighbridge.memory.training.adapters import with_adapters
+from weighbridge.memory.held import modules_around
 from weighbridge.memory.training.kept import Kept, Rule
 from weighbridge.memory.training.optimisers import FLOAT_BYTES, OPTIMISERS
 from weighbridge.memory.training.records import TrainingLayer, TrainingPlan
 from weighbridge.memory.training.request import AUTOGRAD, PAPER, Training
 from weighbridge.memory.training.run import AutogradRun
-from weighbridge.memory.training.trained import Part, parts_trained
+from weighbridge.memory.training.trained import Part, Wanted, wanted
 from weighbridge.memory.training.widths import bytes_in_training, has_master, type_in_training
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
@@ -53,8 +53,7 @@ def plan_training(graph: Graph, request: Training, operators: Mapping[str, Op] =
     if request.rule == AUTOGRAD:
         what = "the rule autograd needs a PyTorch module, whose operations it follows"
         raise BadSpec(what, where="the rule of training memory", hint="leave the rule out, or take paper")
-    graph, adapters = with_adapters(graph, request.adapters, operators) if request.adapters else (graph, frozenset())
-    trained = parts_trained(graph, request, operators, adapters)
+    graph, trained, _ = wanted(graph, request, operators)
     rule = Rule(trained, operators, mixed=request.mixed_precision)
     kept = rule.walk(graph)
     peak = _Walk(graph, kept, rule, request.checkpoints).peak()
@@ -86,16 +85,13 @@ def plan_training(graph: Graph, request: Training, operators: Mapping[str, Op] =
     )
 
 
-def plan_of_run(
-    graph: Graph, run: AutogradRun, request: Training, operators: Mapping[str, Op] = OPERATORS
-) -> TrainingPlan:
+def plan_of_run(asked: Wanted, run: AutogradRun, request: Training) -> TrainingPlan:
     """What training takes by the record of a run: its peak, and the states of the optimiser beside it.
 
-    ``graph`` is that of the same module.  Gradients that the backward pass has not made yet at the peak are not in it.
+    ``asked`` is of the graph of the same module.  Gradients that the backward pass has not made yet at the peak are not in it.
     """
-    wide, adapters = with_adapters(graph, request.adapters, operators) if request.adapters else (graph, frozenset())
-    trained = parts_trained(wide, request, operators, adapters)
-    held = held_bytes(wide, trained, request)
+    graph, trained, _ = asked
+    held = held_bytes(graph, trained, request)
     at = run.at_peak
     saved: dict[str, int] = {}
     for one in run.saved:
@@ -113,7 +109,7 @@ def plan_of_run(
         exact=True,
         asked=request.words,
         attention=run.attention,
-        layers=tuple(_modules(wide, saved, trained, request)),
+        layers=tuple(_modules(graph, saved, trained, request)),
         notes=run.notes,
         **held._asdict(),
     )
@@ -210,7 +206,7 @@ class _Walk:
 
 def _checkpointed(graph: Graph, patterns: Iterable[str]) -> dict[str, str]:
     """By node the outermost checkpointed module around it.  Raises ``BadSpec`` for a pattern that names no module."""
-    modules = list(dict.fromkeys(scope for node in graph.nodes for scope in _around(node.scope)))
+    modules = list(dict.fromkeys(scope for node in graph.nodes for scope in modules_around(node.scope)))
     wanted: set[str] = set()
     for pattern in patterns:
         found = {scope for scope in modules if fnmatchcase(scope, pattern)}
@@ -219,25 +215,16 @@ def _checkpointed(graph: Graph, patterns: Iterable[str]) -> dict[str, str]:
             raise BadSpec(f"no module is called {pattern!r}", where="a checkpoint", hint=hint)
         wanted |= found
     inside = (
-        (node.name, next((scope for scope in _around(node.scope) if scope in wanted), "")) for node in graph.nodes
+        (node.name, next((scope for scope in modules_around(node.scope) if scope in wanted), ""))
+        for node in graph.nodes
     )
     return {name: scope for name, scope in inside if scope}
-
-
-def _around(scope: str) -> Iterator[str]:
-    """The modules that a scope is in, and itself, the outermost first."""
-    end = scope.find(".")
-    while end >= 0:
-        yield scope[:end]
-        end = scope.find(".", end + 1)
-    if scope:
-        yield scope
 
 
 def _block(node: Node, graph: Graph) -> str:
     """The innermost block around a node, "" without one."""
     blocks = graph.blocks or frozenset()
-    return next((scope for scope in reversed(list(_around(node.scope))) if scope in blocks), "")
+    return next((scope for scope in reversed(list(modules_around(node.scope))) if scope in blocks), "")
 
 
 def _block_inputs(graph: Graph, rule: Rule) -> Iterator[tuple[str, int]]:
@@ -245,7 +232,7 @@ def _block_inputs(graph: Graph, rule: Rule) -> Iterator[tuple[str, int]]:
     with_shortcut = {node.scope for node in graph.nodes if node.operator in _ADDS} & (graph.blocks or frozenset())
     seen: set[str] = set()
     for node in graph.nodes:
-        for scope in _around(node.scope):
+        for scope in modules_around(node.scope):
             if scope in with_shortcut and scope not in seen:
                 seen.add(scope)
                 running = (graph.tensors[one] for one in node.inputs if not graph.tensors[one].role.is_stored)

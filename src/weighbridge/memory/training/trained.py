@@ -9,14 +9,16 @@ from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph, Node, Role, Shape
+from weighbridge.memory.training.adapters import with_adapters
 from weighbridge.memory.training.request import Training
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.convolution import weight_axes
 from weighbridge.operators.record import Op
+from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import static_sources, static_tensors
 from weighbridge.passes.targets import Targets, is_meant, targets_of
 
-__all__ = ["Part", "parts_trained"]
+__all__ = ["Part", "Wanted", "wanted"]
 
 _EVERYTHING: Final = "all"
 _BIASES: Final = "biases"
@@ -31,8 +33,22 @@ class Part(NamedTuple):
     share: Fraction = Fraction(1)
 
 
-def parts_trained(
-    graph: Graph, request: Training, operators: Mapping[str, Op], adapters: frozenset[str] = frozenset()
+class Wanted(NamedTuple):
+    """What is trained of which graph: the parts of its parameters by their ids; ``adapters`` are those of low rank among them."""
+
+    graph: Graph
+    parts: Mapping[str, Part]
+    adapters: frozenset[str]
+
+
+def wanted(graph: Graph, request: Training, operators: Mapping[str, Op] = OPERATORS) -> Wanted:
+    """``graph`` with the adapters that are asked for, and what of it is trained.  Raises ``BadSpec`` as both of these do."""
+    adapted, adapters = with_adapters(graph, request.adapters, operators)
+    return Wanted(adapted, _parts_trained(adapted, request, operators, adapters), adapters)
+
+
+def _parts_trained(
+    graph: Graph, request: Training, operators: Mapping[str, Op], adapters: frozenset[str]
 ) -> dict[str, Part]:
     """The trained part of every parameter of ``graph`` of which anything is trained; ``adapters`` are those of low rank.
 
