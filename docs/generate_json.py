@@ -11,8 +11,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from weighbridge import estimates
 from weighbridge.compression import Compression
+from weighbridge.report.layers import LayerChange, LayerFigures
 from weighbridge.report.record import Report
-from weighbridge.report.what_if import LayerChange, LayerFigures, Metric
+from weighbridge.report.what_if import Metric
 
 __all__ = ["page"]
 

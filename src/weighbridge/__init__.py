@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weighbridge.api import load, weigh
-    from weighbridge.comparison import what_if
+    from weighbridge.changing import what_if
     from weighbridge.compressing import compress
     from weighbridge.compression.record import Compression
     from weighbridge.errors import (
@@ -56,7 +56,7 @@ _HOMES = {
     "compress": "compressing",
     "load": "api",
     "weigh": "api",
-    "what_if": "comparison",
+    "what_if": "changing",
     "Compression": "compression.record",
     "Graph": "graph",
     "Report": "report",

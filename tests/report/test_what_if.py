@@ -15,8 +15,9 @@ from tests.steps import steps
 from weighbridge import what_if
 from weighbridge.report import Report
 from weighbridge.report.csv import render
+from weighbridge.report.layers import layer_changes
 from weighbridge.report.terminal import Look
-from weighbridge.report.what_if import Metric, WhatIf, compared, layer_changes
+from weighbridge.report.what_if import Metric, WhatIf, compared
 from weighbridge.report.what_if_page import lines, markdown, ratio_cell, sentences, table, text
 
 

@@ -34,6 +34,7 @@ def macs(graph: Graph) -> int:
 PUBLISHED = {
     "vgg16": "vgg16",
     "resnet18": "resnet18",
+    "resnet34": "resnet34",
     "resnet50": "resnet50",
     "mobilenet_v2": "mobilenet_v2",
     "squeezenet": "squeezenet1_0",

@@ -22,7 +22,7 @@ def changes(context: click.Context, parameter: click.Parameter, incomplete: str)
     """Changes up to their value or target, and the parameters of the source that is written already."""
     from click.shell_completion import CompletionItem
 
-    from weighbridge.comparison import parameters_of
+    from weighbridge.changing import parameters_of
     from weighbridge.errors import WeighbridgeError
     from weighbridge.passes.what_if.language import CHANGES
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from weighbridge.changing import what_if
 from weighbridge.cli.output import look_of, show_lines, to_every, warn_of_inexact, write
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import STDOUT, Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import judged
-from weighbridge.comparison import what_if
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report

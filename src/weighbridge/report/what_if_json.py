@@ -8,8 +8,9 @@ from weighbridge.errors import BadSpec
 from weighbridge.report.json import from_plain as report_from_plain
 from weighbridge.report.json import plain
 from weighbridge.report.json import to_plain as report_to_plain
+from weighbridge.report.layers import layer_changes
 from weighbridge.report.record import Report
-from weighbridge.report.what_if import SCHEMA, Step, WhatIf, compared, layer_changes
+from weighbridge.report.what_if import SCHEMA, Step, WhatIf, compared
 
 __all__ = ["from_plain", "to_plain"]
 

@@ -6,48 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from weighbridge.errors import printable
+from weighbridge.report.figures import PEAK, WORDS, Value, cell, label
+from weighbridge.report.figures import ratio_cell as ratio_of
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
-from weighbridge.report.headlines import NOT_VERIFIED, lower_bound
+from weighbridge.report.headlines import NOT_VERIFIED
+from weighbridge.report.layer_grid import ROWS, layer_grid
 from weighbridge.report.page import Table
-from weighbridge.report.record import OnDevice, Report, by_device
+from weighbridge.report.record import OnDevice, by_device
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
 from weighbridge.report.verdicts import conditions_of
 from weighbridge.report.view import subtitle
 from weighbridge.report.view import title as title_of
-from weighbridge.report.what_if import LayerChange, LayerFigures, Metric, WhatIf, compared
-from weighbridge.units import exact, joules, seconds, significant
+from weighbridge.report.what_if import Metric, WhatIf, compared
+from weighbridge.units import exact
 
 __all__ = ["grids", "lines", "markdown", "said", "sentences", "table", "text", "title"]
 
 _Stage = Mapping[tuple[str, str | None], Metric]
 _UNKNOWN: Final = "?"
-_ROWS: Final = 12
 _NOTES: Final = 20
-_PEAK: Final = "peak_bytes."
-_LABELS: Final[Mapping[str, str]] = {
-    "nonzero_parameters": "nonzero parameters",
-    "parameter_bytes": "model size",
-    "weight_bytes": "weights, bytes",
-    "deployed_parameters": "deployed parameters",
-    "deployed_bytes": "deployed size",
-    "macs": "MACs",
-    "flops": "FLOPs = OPs",
-    "nonzero_macs": "nonzero MACs",
-    "other_operations": "other operations",
-    "activations.total": "activations",
-    "activations.total_bytes": "activations, bytes",
-    "variable_bytes": "variables",
-    "training.saved_bytes": "training, saved",
-    "training.peak_activation_bytes": "training, activations",
-    "training.gradient_bytes": "training, gradients",
-    "training.optimiser_bytes": "training, optimiser",
-    "training.total_bytes": "training, total",
-    "floor_s": "latency floor",
-    "layerwise_s": "layer by layer",
-    "energy_j": "energy",
-}
-_BEGINNINGS: Final = (("needed_bytes.", "needed of "), ("short_bytes.", "short of "), ("energy.", "energy, "))
 _HEADLINES: Final = (
     ("parameters", "parameters", ""),
     ("nonzero_parameters", "of them not zero", "parameters"),
@@ -56,14 +34,6 @@ _HEADLINES: Final = (
     ("nonzero_macs", "of them not zero", "macs"),
 )
 """What the first sentence says: a metric, its name there, and the dense one that it has to differ from to be said."""
-_PAIRS: Final = (
-    ("weights", "weights"),
-    ("weight_bytes", "bytes of weights"),
-    ("macs", "MACs"),
-    ("output_bytes", "bytes of output"),
-)
-"""Figures of layers, and what they are called."""
-_WORDS: Final = ("verdict", "bound")
 _NO_BOUND: Final = "* is of what is counted on both sides: neither a floor nor a ceiling"
 _MUCH: Final = 0.5
 _HARDLY: Final = 0.75
@@ -184,7 +154,7 @@ def grids(found: WhatIf, *, all_rows: bool = False) -> Iterator[Grid]:
     for device in dict.fromkeys(one.device for one in found.metrics if one.device is not None):
         yield _metrics(f"on {printable(device, 60)}", device, found, by_stage)
     if found.layers:
-        yield _layers(found, None if all_rows else _ROWS)
+        yield layer_grid("layers that differ", found.layers, found.before.facts, None if all_rows else ROWS)
 
 
 def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Sequence[Metric]]) -> Grid:
@@ -201,9 +171,9 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
             GridRow(
                 (
                     _label(group),
-                    _cell(one.before, one.unit, one.exact_before, doubt),
-                    *(_cell(other.after, other.unit, other.exact_after, doubt) for other in middle),
-                    _cell(one.after, one.unit, one.exact_after, doubt),
+                    cell(one.before, one.unit, one.exact_before, doubt),
+                    *(cell(other.after, other.unit, other.exact_after, doubt) for other in middle),
+                    cell(one.after, one.unit, one.exact_after, doubt),
                     ratio_cell(one),
                     ratio_cell(one, inverse=True),
                 ),
@@ -211,7 +181,7 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
             )
         )
         if len(group) > 1:
-            notes.append(f"{_label(group)}: {', '.join(other.name.removeprefix(_PEAK) for other in group)}")
+            notes.append(f"{_label(group)}: {', '.join(other.name.removeprefix(PEAK) for other in group)}")
     if any(cell.startswith("*") for row in rows for cell in row.cells[-2:]):
         notes.append(_NO_BOUND)
     if any(cell.startswith("~") for row in rows for cell in row.cells):
@@ -273,7 +243,7 @@ def _groups(metrics: Sequence[Metric], between: Sequence[_Stage]) -> Iterator[li
     peaks: dict[object, list[Metric]] = {}
     order: list[list[Metric]] = []
     for one in metrics:
-        if not one.name.startswith(_PEAK):
+        if not one.name.startswith(PEAK):
             order.append([one])
             continue
         key = one.before, one.after, *(stage[one.name, None].after for stage in between if (one.name, None) in stage)
@@ -285,114 +255,16 @@ def _groups(metrics: Sequence[Metric], between: Sequence[_Stage]) -> Iterator[li
 
 
 def _label(group: Sequence[Metric]) -> str:
-    name = group[0].name
-    if name.startswith(_PEAK):
-        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        return f"peak, {name.removeprefix(_PEAK)}{more}"
-    for beginning, words in _BEGINNINGS:
-        if name.startswith(beginning):
-            return printable(f"{words}{name.removeprefix(beginning).removesuffix('_j')}", 40)
-    return _LABELS.get(name, name)
-
-
-def _cell(value: float | str | None, unit: str, is_exact: bool, doubt: str = "") -> str:
-    if value is None:
-        return _UNKNOWN
-    if isinstance(value, str):
-        return printable(value, 40)
-    if unit == "s":
-        return f"{doubt}{lower_bound(seconds(value), is_exact)}"
-    if unit == "J":
-        return f"{doubt}{lower_bound(joules(value), is_exact)}"
-    return lower_bound(f"{exact(int(value))}{' B' if unit else ''}", is_exact)
+    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    return f"{label(group[0].name)}{more}"
 
 
 def ratio_cell(metric: Metric, *, inverse: bool = False) -> str:
     """The ratio, marked where a side is a lower bound; "" of words, ``?`` where it is unknown."""
-    value = metric.times_smaller if inverse else metric.ratio
-    if metric.name in _WORDS:
+    if metric.name in WORDS:
         return ""
-    if value is None:
-        return "" if metric.before == 0 or metric.after == 0 else _UNKNOWN
-    shown = significant(value)
-    if metric.exact_before and metric.exact_after:
-        return "1" if metric.before == metric.after else shown
-    if metric.exact_before or metric.exact_after:
-        return f"{'>=' if metric.exact_before is not inverse else '<='} {shown}"
-    return f"* {shown}"
-
-
-def _layers(found: WhatIf, most: int | None) -> Grid:
-    """The layers that differ; of many those that differ most, in their order."""
-    changed = found.layers
-    if most is not None and len(changed) > most:
-        weight = {layer.name: _difference(layer, found.before) for layer in changed}
-        largest = set(sorted(weight, key=lambda name: -weight[name])[:most])
-        changed = tuple(layer for layer in changed if layer.name in largest)
-    pairs = [(name, title) for name, title in _PAIRS if _differs(found.layers, name)]
-    zeros = any(_has_zeros(layer.after) for layer in found.layers)
-    rows = tuple(_layer_row(layer, [name for name, _ in pairs], zeros) for layer in changed)
-    of = "" if len(changed) == len(found.layers) else f", the {len(changed)} that differ most"
-    columns = (
-        Column("layer"),
-        Column("", rank=1),
-        Column("operator", rank=3),
-        *(Column(title, is_number=True) for _, title in pairs),
-        *([Column("not zero", is_number=True)] if zeros else []),
-        Column("output", rank=2),
-    )
-    notes = ("--all shows every layer, and the JSON has them",) if of else ()
-    return Grid(f"layers that differ: {len(found.layers):,}{of}", columns, rows, notes)
-
-
-def _differs(layers: Sequence[LayerChange], name: str) -> bool:
-    """Whether a figure of layers has something to say: bytes alone where what they are of is as it was."""
-    if not name.endswith("_bytes"):
-        return any(getattr(one.before, name, None) != getattr(one.after, name, None) for one in layers)
-    both = [(one.before, one.after) for one in layers if one.before is not None and one.after is not None]
-    of = "weights" if name == "weight_bytes" else "output"
-    return any(getattr(a, name) != getattr(b, name) and getattr(a, of) == getattr(b, of) for a, b in both)
-
-
-def _difference(layer: LayerChange, whole: Report) -> float:
-    """How much of the network's weights, in bytes and not zero, and of its MACs a layer gained or lost."""
-    facts = whole.facts
-    figures = (("weight_bytes", facts.weight_bytes), ("nonzero_weights", facts.weights), ("macs", facts.macs))
-    return sum(abs(_figure(layer.before, name) - _figure(layer.after, name)) / of for name, of in figures if of)
-
-
-def _figure(side: LayerFigures | None, name: str) -> int:
-    """A figure of a layer; 0 where there is no such layer or nobody knows it."""
-    return 0 if side is None else getattr(side, name) or 0
-
-
-def _layer_row(layer: LayerChange, names: Sequence[str], zeros: bool) -> GridRow:
-    old, new = layer.before, layer.after
-    return GridRow(
-        (
-            printable(layer.name),
-            "new" if old is None else "gone" if new is None else "",
-            printable(_change(old, new, "operator")),
-            *(_change(old, new, name) for name in names),
-            *([_change(None, new, "nonzero_weights") if _has_zeros(new) else ""] if zeros else []),
-            _change(old, new, "output"),
-        )
-    )
-
-
-def _change(old: LayerFigures | None, new: LayerFigures | None, name: str) -> str:
-    """``before -> after``, or the one of them that there is or that both are."""
-    sides = [_shown(getattr(side, name)) for side in (old, new) if side is not None]
-    return " -> ".join(dict.fromkeys(sides))
-
-
-def _shown(value: int | str | tuple[int, ...] | None) -> str:
-    if value is None:
-        return _UNKNOWN
-    if isinstance(value, tuple):
-        return "x".join(map(str, value)) or "scalar"
-    return value if isinstance(value, str) else exact(value)
-
-
-def _has_zeros(side: LayerFigures | None) -> bool:
-    return side is not None and side.nonzero_weights != side.weights
+    before = Value(metric.unit, metric.before, metric.exact_before)
+    after = Value(metric.unit, metric.after, metric.exact_after)
+    if inverse:
+        return ratio_of(metric.times_smaller, before, after)
+    return ratio_of(metric.ratio, after, before)

@@ -14,8 +14,9 @@ from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.passes.what_if.applied import applied
 from weighbridge.passes.what_if.language import PARAMETER, Change, changes_of, steps_of
+from weighbridge.report.layers import layer_changes
 from weighbridge.report.record import WIDTHS_ASKED_FOR, Report
-from weighbridge.report.what_if import Step, WhatIf, compared, layer_changes
+from weighbridge.report.what_if import Step, WhatIf, compared
 from weighbridge.sources import USER_FILE, Given, Loaded, Source, check, file_of, is_named_model, read
 
 if TYPE_CHECKING:
