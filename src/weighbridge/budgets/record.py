@@ -1,0 +1,126 @@
+"""The records of a check: a budget, what became of it, and the baseline that growth is measured from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.figures import Value
+from weighbridge.report.layers import Layer, LayerFigures
+from weighbridge.report.matching import Differences
+from weighbridge.report.record import Report
+
+__all__ = [
+    "NOT_EXACT",
+    "OVER",
+    "PASSED",
+    "BaselineModel",
+    "Blame",
+    "Budget",
+    "Checked",
+    "CheckedModel",
+    "ModelBudgets",
+    "Result",
+]
+
+PASSED: Final = "passed"
+OVER: Final = "over budget"
+NOT_EXACT: Final = "not exact"
+"""What became of a budget.  A lower bound above the limit is over it; one below the limit decides nothing and is not exact."""
+_OVER_BUDGET, _INEXACT = 1, 3
+
+
+class Budget(NamedTuple):
+    """One limit.  ``text`` is as it was written, ``metric`` and ``device`` are a key of ``report.figures.values_of``.
+
+    ``relation`` is ``<=``, ``<`` or ``==``, or ``fits`` of a verdict, which has no ``bound``.  ``bound`` is in the unit of the metric
+    (B, s, J, or a count); where ``grows`` it is the growth against the baseline, and a share of that (2 % is 1/50) where ``is_share``.
+    """
+
+    text: str
+    metric: str
+    device: str | None
+    relation: str
+    bound: Fraction | None = None
+    grows: bool = False
+    is_share: bool = False
+
+
+class ModelBudgets(NamedTuple):
+    """A model and its budgets: ``source`` is what ``weigh`` takes, ``on`` are the devices, ``options`` the other options of ``weigh``
+    as the command has them, by name (``batch``, ``precision``, ``input`` …).
+    """
+
+    name: str
+    source: str
+    budgets: tuple[Budget, ...]
+    on: tuple[str, ...] = ()
+    options: Mapping[str, Any] = {}
+
+
+class BaselineModel(NamedTuple):
+    """A model as the baseline has it: every figure by name and device, the layers, and the node that sets each peak by policy."""
+
+    source: str
+    figures: Mapping[tuple[str, str | None], Value]
+    layers: tuple[Layer, ...]
+    peak_nodes: Mapping[str, str]
+
+
+class Blame(NamedTuple):
+    """A layer that a budget broke at, with what it was in the baseline: ``before`` is None of a new layer and without a baseline,
+    ``after`` of one that is gone.  ``growth`` is how much more of the metric it has, in its unit; None where the metric has no share
+    of a layer, such as that of a peak, which this layer sets.
+    """
+
+    name: str
+    before: LayerFigures | None
+    after: LayerFigures | None
+    growth: int | float | None
+
+
+class Result(NamedTuple):
+    """What became of a budget.
+
+    ``value`` is that of the network, None where it is unknown, and a lower bound unless ``exact``; ``baseline`` what it was there, None
+    unless the budget is one of growth.  ``limit`` is the largest value that passes, in the metric's unit, and ``over_by`` what
+    ``value`` has beyond it, None where nothing is.  ``blame`` are the layers it is due to, those of most first.
+    """
+
+    budget: Budget
+    status: str
+    unit: str
+    value: int | float | str | None
+    exact: bool
+    baseline: int | float | None = None
+    limit: int | float | None = None
+    over_by: int | float | None = None
+    blame: tuple[Blame, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class CheckedModel(NamedTuple):
+    """A model and what became of its budgets; ``differences`` from the baseline, None where that does not have it."""
+
+    name: str
+    source: str
+    report: Report
+    results: tuple[Result, ...]
+    differences: Differences | None = None
+
+
+class Checked(NamedTuple):
+    """What became of all budgets."""
+
+    tool: str
+    models: tuple[CheckedModel, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a budget is exceeded, else 3 where a number is not exact, else 0."""
+        found = {result.status for model in self.models for result in model.results}
+        if OVER in found:
+            return _OVER_BUDGET
+        return _INEXACT if NOT_EXACT in found else 0
