@@ -23,13 +23,14 @@ __all__ = [
     "CheckedModel",
     "ModelBudgets",
     "Result",
+    "Unchecked",
 ]
 
 PASSED: Final = "passed"
 OVER: Final = "over budget"
 NOT_EXACT: Final = "not exact"
 """What became of a budget.  A lower bound above the limit is over it; one below the limit decides nothing and is not exact."""
-_OVER_BUDGET, _INEXACT = 1, 3
+_OVER_BUDGET, _BAD_INPUT, _INEXACT = 1, 2, 3
 
 
 class Budget(NamedTuple):
@@ -49,8 +50,10 @@ class Budget(NamedTuple):
 
 
 class ModelBudgets(NamedTuple):
-    """A model and its budgets: ``source`` is what ``weigh`` takes, ``on`` are the devices, ``options`` the other options of ``weigh``
-    as the command has them, by name (``batch``, ``precision``, ``input`` …).
+    """A model and its budgets: ``source`` is what ``weigh`` takes from the working folder, ``on`` are the devices, ``options`` the
+    other options of ``weigh`` as the command has them, by name (``batch``, ``precision``, ``input`` …).
+
+    ``written`` is the source as the file of budgets has it, relative to that file, which pages and baselines show; "" where there is none.
     """
 
     name: str
@@ -58,6 +61,12 @@ class ModelBudgets(NamedTuple):
     budgets: tuple[Budget, ...]
     on: tuple[str, ...] = ()
     options: Mapping[str, Any] = {}
+    written: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The source for people and for files that are kept: the same wherever the check is run from."""
+        return self.written or self.source
 
 
 class BaselineModel(NamedTuple):
@@ -111,15 +120,27 @@ class CheckedModel(NamedTuple):
     differences: Differences | None = None
 
 
+class Unchecked(NamedTuple):
+    """What could not be held against anything, and why: a budget by its text, or where ``budget`` is None a whole model."""
+
+    model: str
+    source: str
+    budget: str | None
+    reason: str
+
+
 class Checked(NamedTuple):
-    """What became of all budgets."""
+    """What became of all budgets; ``unchecked`` are those that nothing is known of, so that none of them passes by accident."""
 
     tool: str
     models: tuple[CheckedModel, ...]
+    unchecked: tuple[Unchecked, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """1 where a budget is exceeded, else 3 where a number is not exact, else 0."""
+        """2 where something could not be checked, else 1 where a budget is exceeded, else 3 where a number is not exact, else 0."""
+        if self.unchecked:
+            return _BAD_INPUT
         found = {result.status for model in self.models for result in model.results}
         if OVER in found:
             return _OVER_BUDGET
