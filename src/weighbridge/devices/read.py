@@ -26,8 +26,7 @@ from weighbridge.devices.device import (
     Peak,
     Picojoules,
 )
-from weighbridge.errors import BadSpec
-from weighbridge.handwritten import MAX_FILE_BYTES, parse_toml
+from weighbridge.toml_file import fault_lines, faulty, read_toml
 
 __all__ = ["read_device", "read_energy_table"]
 
@@ -37,7 +36,6 @@ _LARGEST_FIGURE = 10**24
 _SMALLEST_ENERGY_PJ = 1e-9
 _MOST_ENTRIES = 64
 _MOST_CHARACTERS = 2000
-_SHOWN_FAULTS = 100
 _SHOWN_KEYS = 10
 _FIGURE = '{ value = 1000, source = "where it stands" }'
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -74,24 +72,12 @@ def _structured(raw: Mapping[str, object], cls: type, faults: list[str], path: P
     except (cattrs.ClassValidationError, cattrs.IterableValidationError) as error:
         faults = [*_faults_of(error, cls), *faults]
     if faults:
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        hidden = len(faults) - _SHOWN_FAULTS
-        shown = [*faults[:_SHOWN_FAULTS], f"and {hidden} more"] if hidden > 0 else faults
-        raise BadSpec(f"the {what} has {count}", where=str(path), details=shown)
+        raise faulty(faults, path, what)
     return found
 
 
 def _parse(path: Path, what: str, other: str) -> Mapping[str, object]:
-    hint = f"give the path of a {what}, or {other}"
-    try:
-        if path.exists() and not (path.is_file() or path.is_dir()):  # opening a pipe would wait for its writer
-            raise BadSpec(f"the {what} is no regular file", where=str(path), hint=hint)
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else "") or error
-        raise BadSpec(f"the {what} cannot be read: {reason}", where=str(path), hint=hint) from None
-    return parse_toml(content, str(path), f"a {what}")
+    return read_toml(path, what, f"give the path of a {what}, or {other}")
 
 
 def _text(value: object, _: object) -> str:
@@ -230,12 +216,9 @@ def _list_then(structure: Hook, header: str) -> Hook:
 
 def _faults_of(error: BaseException, cls: type) -> list[str]:
     """The faults that were found on the way to a ``cls``, each with its path."""
-    faults = []
     hidden = _OF_A_FILE if cls is Device else ()
-    for line in cattrs.transform_error(error, format_exception=lambda fault, _: _fault(fault, hidden)):
-        what, _, path = line.rpartition(" @ ")
-        faults.append(f"{path.replace('$.class_', '$.class')}: {what}")
-    return faults
+    lines = fault_lines(error, lambda fault: _fault(fault, hidden))
+    return [line.replace("$.class_:", "$.class:", 1) for line in lines]
 
 
 def _fault(error: BaseException, hidden: Sequence[str]) -> str:
