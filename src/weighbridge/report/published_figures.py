@@ -1,0 +1,51 @@
+"""The figures of a published network by name; they are in rows of their own, as they are not counted by our conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from weighbridge.published import Conditions, Published
+from weighbridge.report.figures import Value
+
+__all__ = ["PUBLISHED", "as_number", "conditions_of", "is_of_times", "published_values"]
+
+PUBLISHED: Final = "published."
+"""Begins the name of a figure that somebody published."""
+_TIMES: Final = frozenset({f"{PUBLISHED}latency_s", f"{PUBLISHED}throughput_per_s"})
+
+
+def published_values(found: Published) -> Mapping[tuple[str, str], Value]:
+    """The figures that were published, by name and unit: qualities of different units are different figures."""
+    values = (
+        ("macs", "", found.macs),
+        ("flops", "", found.flops),
+        ("latency_s", "s", found.latency_s),
+        ("throughput_per_s", "1/s", found.throughput_per_s),
+        ("quality", found.quality_metric, found.quality),
+    )
+    return {
+        (f"{PUBLISHED}{name}", unit): Value(unit, as_number(value), True)
+        for name, unit, value in values
+        if value is not None
+    }
+
+
+def as_number(value: Fraction) -> int | float:
+    """A figure as JSON and tables have it."""
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def is_of_times(name: str) -> bool:
+    """Whether a figure was measured, so that it means something under its conditions alone."""
+    return name in _TIMES
+
+
+def conditions_of(conditions: Conditions | None) -> str:
+    """Hardware, runtime, precision and batch, each said to be unknown where it is."""
+    if conditions is None:
+        return "conditions unknown"
+    batch = "batch unknown" if conditions.batch is None else f"batch {conditions.batch:,}"
+    words = ((conditions.hardware, "hardware"), (conditions.runtime, "runtime"), (conditions.precision, "precision"))
+    return ", ".join((*(said or f"{what} unknown" for said, what in words), batch))
