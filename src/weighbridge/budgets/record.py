@@ -13,6 +13,7 @@ from weighbridge.report.matching import Differences
 from weighbridge.report.record import Report
 
 __all__ = [
+    "FITS",
     "NOT_EXACT",
     "OVER",
     "PASSED",
@@ -30,6 +31,8 @@ PASSED: Final = "passed"
 OVER: Final = "over budget"
 NOT_EXACT: Final = "not exact"
 """What became of a budget.  A lower bound above the limit is over it; one below the limit decides nothing and is not exact."""
+FITS: Final = "fits"
+"""The relation of a budget on a verdict, and the verdict that it asks for."""
 _OVER_BUDGET, _BAD_INPUT, _INEXACT = 1, 2, 3
 
 

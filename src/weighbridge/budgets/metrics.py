@@ -1,0 +1,100 @@
+"""What a budget can be on: the figures of a report by name, with their units and whether they are of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from weighbridge.errors import BadSpec
+from weighbridge.memory import POLICIES
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.figures import PEAK
+from weighbridge.written import shown
+
+__all__ = ["VERDICT", "Metric", "metric_named", "nearest"]
+
+VERDICT: Final = "verdict"
+"""The figure that ``fits on DEVICE`` is a limit on."""
+_FIT: Final = "write `fits on DEVICE`"
+
+
+class Metric(NamedTuple):
+    """``unit`` is "" of a count, else B, s or J; ``of_device`` says whether it is another on each device."""
+
+    name: str
+    unit: str
+    of_device: bool = False
+
+
+_COUNTS: Final = (
+    "parameters",
+    "weights",
+    "nonzero_parameters",
+    "deployed_parameters",
+    "macs",
+    "flops",
+    "nonzero_macs",
+    "other_operations",
+    "activations.total",
+)
+_BYTES: Final = (
+    "parameter_bytes",
+    "weight_bytes",
+    "deployed_bytes",
+    "activations.total_bytes",
+    "variable_bytes",
+    "training.saved_bytes",
+    "training.peak_activation_bytes",
+    "training.gradient_bytes",
+    "training.optimiser_bytes",
+    "training.total_bytes",
+)
+_METRICS: Final[Mapping[str, Metric]] = {
+    metric.name: metric
+    for metric in (
+        *(Metric(name, "") for name in _COUNTS),
+        *(Metric(name, "B") for name in _BYTES),
+        *(Metric(f"{PEAK}{policy}", "B") for policy in POLICIES),
+        Metric("energy.arithmetic_j", "J"),
+        Metric("floor_s", "s", of_device=True),
+        Metric("layerwise_s", "s", of_device=True),
+        Metric("energy_j", "J", of_device=True),
+    )
+}
+_OPEN: Final = (Metric("needed_bytes.", "B", of_device=True), Metric("short_bytes.", "B", of_device=True))
+"""Beginnings of names that a memory region of the device ends."""
+_LEVEL: Final = ("energy.", "_j")
+"""What is before and behind the level of memory in the name of its energy."""
+
+
+def metric_named(name: str) -> Metric:
+    """The figure of this name.
+
+    A region or a level of memory is not looked at, as only a device or a table of energies says which there are.  Raises ``BadSpec``
+    with the nearest name, and for a figure that is a word, which has no limit.
+    """
+    found = _METRICS.get(name)
+    if found is not None:
+        return found
+    for beginning in _OPEN:
+        if name.startswith(beginning.name) and name != beginning.name:
+            return beginning._replace(name=name)
+    before, behind = _LEVEL
+    if name.startswith(before) and name.endswith(behind) and len(name) > len(before + behind):
+        return Metric(name, "J")
+    if name in (VERDICT, "bound"):
+        raise BadSpec(
+            f"{name} is a word and has no limit", hint=_FIT if name == VERDICT else "limit floor_s in its place"
+        )
+    if name.startswith(PEAK):
+        policy = name.removeprefix(PEAK)
+        raise BadSpec(f"there is no memory policy {shown(policy)}", hint=nearest(policy, POLICIES, "the policies are"))
+    names = (*_METRICS, PEAK.removesuffix("."), *(f"{beginning.name}REGION" for beginning in _OPEN))
+    raise BadSpec(f"there is no metric {shown(name)}", hint=nearest(name, names, "the metrics are"))
+
+
+def nearest(name: str, known: tuple[str, ...], otherwise: str) -> str:
+    """A hint with the name that was meant, else with all of them behind ``otherwise``."""
+    near = get_close_matches(name.lower().replace(" ", "_"), known, 1)
+    return f"did you mean {near[0]}?" if near else f"{otherwise} {', '.join(known)}"
