@@ -12,10 +12,10 @@ __all__ = ["Conditions", "Published"]
 class Conditions(NamedTuple):
     """What a time was measured under; "" and None are what the source does not say."""
 
-    hardware: str
-    runtime: str
-    precision: str
-    batch: int | None
+    hardware: str = ""
+    runtime: str = ""
+    precision: str = ""
+    batch: int | None = None
 
 
 class Published(NamedTuple):
