@@ -213,7 +213,7 @@ def _told(fault: BaseException) -> str:
         known = [field.name for field in fields(_Entry)]
         return ", ".join(_no_key(key, known) for key in sorted(fault.extra_fields))
     if isinstance(fault, WeighbridgeError):
-        return f"{fault.what}; {fault.hint}" if fault.hint else fault.what
+        return str(fault)
     return str(fault)
 
 
@@ -230,9 +230,9 @@ def _key(name: str) -> str:
 
 
 def _kind(value: object) -> str:
-    return {dict: "a table", list: "a list"}.get(type(value)) or (
-        str(value).lower() if isinstance(value, bool) else shown(value)
-    )
+    if isinstance(value, (dict, list)):
+        return "a table" if isinstance(value, dict) else "a list"
+    return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
 @cache
