@@ -17,7 +17,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.toml_file import fault_lines, faulty, read_toml
 from weighbridge.written import shown, whole
 
-__all__ = ["Budgets", "named", "read_budgets"]
+__all__ = ["Budgets", "named", "nearest_file", "read_budgets"]
 
 _OWN: Final = "weighbridge.toml"
 _PROJECT: Final = "pyproject.toml"
@@ -67,7 +67,7 @@ def read_budgets(path: Path | None = None) -> Budgets:
 
     Raises ``BadSpec``: no such file, one that cannot be read, and a line for every fault in it, with its ``$.path``.
     """
-    found = _found() if path is None else path
+    found = nearest_file(Path.cwd()) if path is None else path
     if found.is_dir():
         raise BadSpec("this is a folder", where=str(found), hint=f"name the file in it, such as {found / _OWN}")
     tables = read_toml(found, _WHAT, _EXAMPLE)
@@ -95,9 +95,12 @@ def named(budgets: Budgets, names: Sequence[str]) -> tuple[ModelBudgets, ...]:
     return tuple(model for model in budgets.models if not names or model.name in names)
 
 
-def _found() -> Path:
-    """The file of budgets that is nearest, from the working folder."""
-    here = Path.cwd()
+def nearest_file(start: Path) -> Path:
+    """The file of budgets that is nearest, from the folder ``start`` upwards.
+
+    Raises ``BadSpec`` where there is none, where two stand beside each other, and for a ``pyproject.toml`` that cannot be read.
+    """
+    here = start.resolve()
     for folder in (here, *here.parents):
         own, project = folder / _OWN, folder / _PROJECT
         in_project = project.is_file() and _of_project(read_toml(project, _WHAT, _EXAMPLE)) is not None
@@ -106,7 +109,8 @@ def _found() -> Path:
             raise BadSpec(what, where=str(_from_here(folder)), hint="keep them in one, or name it with --budgets")
         if own.is_file() or in_project:
             return _from_here(own if own.is_file() else project)
-    what = f"there is no {_OWN}, and no {_PROJECT} with [tool.weighbridge], here or in a folder above"
+    place = "here" if here == Path.cwd() else f"in {_from_here(here)}"
+    what = f"there is no {_OWN}, and no {_PROJECT} with [tool.weighbridge], {place} or in a folder above"
     raise BadSpec(what, hint=f"name the file with --budgets, or {_EXAMPLE}")
 
 
