@@ -96,5 +96,10 @@ def metric_named(name: str) -> Metric:
 
 def nearest(name: str, known: tuple[str, ...], otherwise: str) -> str:
     """A hint with the name that was meant, else with all of them behind ``otherwise``."""
-    near = get_close_matches(name.lower().replace(" ", "_"), known, 1)
-    return f"did you mean {near[0]}?" if near else f"{otherwise} {', '.join(known)}"
+    plain, by_plain = _plain(name), {_plain(one): one for one in known}
+    near = get_close_matches(plain, by_plain, 1) or [one for one in by_plain if plain and one.startswith(plain)]
+    return f"did you mean {by_plain[near[0]]}?" if near else f"{otherwise} {', '.join(known)}"
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace(" ", "_")

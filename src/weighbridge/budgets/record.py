@@ -82,23 +82,27 @@ class BaselineModel(NamedTuple):
 
 
 class Blame(NamedTuple):
-    """A layer that a budget broke at, with what it was in the baseline: ``before`` is None of a new layer and without a baseline,
-    ``after`` of one that is gone.  ``growth`` is how much more of the metric it has, in its unit; None where the metric has no share
-    of a layer, such as that of a peak, which this layer sets.
+    """A layer that a budget broke at, with what it was in the baseline: ``before`` is None of a new layer and without a baseline.
+
+    ``by`` is the figure of ``LayerFigures`` that shows it (``macs``, ``weights`` …), or ``time_s``; None of the layer that sets a
+    peak.  ``growth`` is how much more of it the layer has than in the baseline; None where it has not grown, or nobody knows.
     """
 
     name: str
     before: LayerFigures | None
-    after: LayerFigures | None
-    growth: int | float | None
+    after: LayerFigures
+    by: str | None = None
+    growth: int | None = None
 
 
 class Result(NamedTuple):
     """What became of a budget.
 
     ``value`` is that of the network, None where it is unknown, and a lower bound unless ``exact``; ``baseline`` what it was there, None
-    unless the budget is one of growth.  ``limit`` is the largest value that passes, in the metric's unit, and ``over_by`` what
-    ``value`` has beyond it, None where nothing is.  ``blame`` are the layers it is due to, those of most first.
+    unless the budget is one of growth.  ``limit`` is the largest value that passes, in ``unit``, and ``over_by`` what ``value`` has
+    beyond it: below 0 where ``==`` asks for more, None where the budget is not broken.  Of ``fits`` the value is the verdict, there is no
+    limit, and ``over_by`` are the bytes that the memory lacks which is shortest of room.  ``blame`` are the layers it is due to,
+    those of most first.
     """
 
     budget: Budget

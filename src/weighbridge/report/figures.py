@@ -84,7 +84,7 @@ def _memory(report: Report) -> Iterator[tuple[str, Value]]:
     for policy, size in memory.peak_bytes.items():
         if policy not in memory.inapplicable:
             yield f"peak_bytes.{policy}", Value("B", size, size is not None)
-    if memory.variable_bytes:
+    if memory.variable_bytes != 0:
         yield "variable_bytes", Value("B", memory.variable_bytes, memory.exact)
     plan = memory.training
     if plan is not None:

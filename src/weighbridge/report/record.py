@@ -26,7 +26,17 @@ if TYPE_CHECKING:  # a report without a device is made without them
         TrainingFit,
     )
 
-__all__ = ["SCHEMA", "WIDTHS_ASKED_FOR", "Network", "NetworkInput", "OnDevice", "Report", "by_device", "told_apart"]
+__all__ = [
+    "SCHEMA",
+    "WIDTHS_ASKED_FOR",
+    "Network",
+    "NetworkInput",
+    "OnDevice",
+    "Report",
+    "by_device",
+    "device_names",
+    "told_apart",
+]
 
 SCHEMA: Final = 1
 """Grows only when something is renamed or removed; additions leave it as it is."""
@@ -191,5 +201,10 @@ class Report:
 
 
 def by_device(report: Report) -> Mapping[str, OnDevice]:
-    """What ``report`` says of each device, by the one name that pages, charts and files have for it: printable, no two alike."""
-    return dict(zip(told_apart(printable(on.device, _DEVICE) for on in report.on), report.on, strict=True))
+    """What ``report`` says of each device, by the one name that pages, charts and files have for it."""
+    return dict(zip(device_names(on.device for on in report.on), report.on, strict=True))
+
+
+def device_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The one name of each device, in their order: printable, no two alike."""
+    return told_apart(printable(name, _DEVICE) for name in names)
