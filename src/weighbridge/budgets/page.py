@@ -11,6 +11,7 @@ from weighbridge.budgets.words import (
     figure,
     headline,
     layers_sentence,
+    limit,
     outcome,
     shown_budget,
     unchecked_sentence,
@@ -79,7 +80,7 @@ def _sentence(result: Result) -> str:
 def _blame(result: Result, all_rows: bool) -> Iterator[str]:
     """The layers that it is due to, of many the first unless ``all_rows``."""
     shown = result.blame if all_rows or len(result.blame) <= _BLAMED + 1 else result.blame[:_BLAMED]
-    yield from (blamed(blame, result) for blame in shown)
+    yield from (blamed(blame) for blame in shown)
     if len(shown) < len(result.blame):
         yield f"and {len(result.blame) - len(shown):,} more layers; --all shows them"
 
@@ -97,7 +98,7 @@ def _results(model: CheckedModel) -> Grid:
                 result.status,
                 shown_budget(result),
                 figure(result.value, result.unit, is_exact=result.exact or result.value is None),
-                "" if result.limit is None else figure(result.limit, result.unit),
+                limit(result),
                 "" if result.baseline is None else figure(result.baseline, result.unit),
                 "" if result.over_by is None else figure(result.over_by, result.unit, is_exact=result.exact),
             ),
@@ -109,7 +110,7 @@ def _results(model: CheckedModel) -> Grid:
         Column("", rank=0),
         Column("budget"),
         Column("now", is_number=True),
-        Column("at most", is_number=True),
+        Column("limit", is_number=True),
         Column("baseline", is_number=True, rank=2),
         Column("too much", is_number=True, rank=1),
     )

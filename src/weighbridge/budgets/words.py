@@ -20,6 +20,7 @@ __all__ = [
     "figure",
     "headline",
     "layers_sentence",
+    "limit",
     "outcome",
     "percent",
     "shown_budget",
@@ -30,12 +31,14 @@ _NAME: Final = 80
 _NOT_CHECKED: Final = "not checked"
 _CHANGES: Final = (
     ("weights", "weights"),
+    ("nonzero_weights", "weights that are not zero"),
     ("weight_bytes", "bytes of weights"),
     ("macs", "MACs"),
     ("output_bytes", "bytes of output"),
 )
 """Figures of a layer, and what they are called."""
-_OF: Final = {"weight_bytes": "weights", "output_bytes": "output"}
+_WORDS: Final = dict(_CHANGES)
+_OF: Final = {"nonzero_weights": "weights", "weight_bytes": "weights", "output_bytes": "output"}
 """Bytes say something where what they are of is as it was."""
 _STATES: Final = ((PASSED, "passed"), (OVER, OVER), (NOT_EXACT, NOT_EXACT), (_NOT_CHECKED, _NOT_CHECKED))
 
@@ -43,13 +46,18 @@ _STATES: Final = ((PASSED, "passed"), (OVER, OVER), (NOT_EXACT, NOT_EXACT), (_NO
 def headline(checked: Checked) -> str:
     """How many budgets there are, and what became of how many."""
     found = Counter(result.status for model in checked.models for result in model.results)
-    found[_NOT_CHECKED] = len(checked.unchecked)
-    total = found.total()
-    models = len({model.name for model in checked.models} | {one.model for one in checked.unchecked})
-    of = f"{_several(total, 'budget')} of {_several(models, 'model')}"
-    if found[PASSED] == total:
-        return f"{of}: {'it passes' if total == 1 else 'all pass'}"
-    return f"{of}: {', '.join(f'{found[state]:,} {word}' for state, word in _STATES if found[state])}"
+    lost = [one.model for one in checked.unchecked if one.budget is None]
+    found[_NOT_CHECKED] = len(checked.unchecked) - len(lost)
+    parts = []
+    if checked.models:
+        total = found.total()
+        all_pass = "it passes" if total == 1 else "all pass"
+        states = ", ".join(f"{found[state]:,} {word}" for state, word in _STATES if found[state])
+        became = all_pass if found[PASSED] == total else states
+        parts.append(f"{_several(total, 'budget')} of {_several(len(checked.models), 'model')}: {became}")
+    if lost:
+        parts.append(f"{_several(len(lost), 'model')} could not be weighed: {printable(', '.join(lost))}")
+    return "; ".join(parts)
 
 
 def _several(count: int, of: str) -> str:
@@ -67,27 +75,54 @@ def figure(value: int | float | str | None, unit: str, *, is_exact: bool = True)
 
 
 def outcome(result: Result) -> str:
-    """What the figure is, and how far from what it may be: a sentence without its end."""
-    budget, unit = result.budget, result.unit
-    now = figure(result.value, unit, is_exact=result.exact or result.value is None)
+    """What the figure is, and how far from what it may be: a clause."""
     if result.status == NOT_EXACT:
-        return f"{now} is not exact, so nobody knows whether it passes"
-    if budget.relation == FITS:
-        return now
-    if budget.grows:
-        now = f"{figure(result.baseline, unit)} in the baseline, {now} now{_grown(result)}"
+        return _undecided(result)
+    if result.budget.relation == FITS:
+        missing = (
+            ""
+            if result.over_by is None
+            else f": {_amount(result.over_by, result)} too few in the memory that is shortest"
+        )
+        return f"{result.value}{missing}"
+    now = _now(result)
     if result.status == PASSED:
-        return now if result.limit is None else f"{now}, at most {figure(result.limit, unit)} passes"
-    if budget.relation == "==":
-        return f"{now}, not {figure(result.limit, unit)}"
-    over = "" if result.over_by is None else f": {_beyond(result)}"
-    return f"{now}, at most {figure(result.limit, unit)} passes{over}"
+        return now
+    over = result.over_by
+    if over is None or over < 0:
+        return f"{now}, not {figure(result.limit, result.unit)}"
+    return f"{now}, which is {_amount(over, result)} too much{_share(over, result.limit, ' of the limit')}"
 
 
-def _beyond(result: Result) -> str:
-    """By how much a figure is beyond its limit, in its unit and as a share of the limit."""
-    over = figure(result.over_by, result.unit, is_exact=result.exact)
-    return f"{over} too much{_share(result.over_by, result.limit, ' of the limit')}"
+def _undecided(result: Result) -> str:
+    """Why nobody knows whether it passes, as far as the figure itself says; notes say more."""
+    if result.budget.relation == FITS:
+        return "nobody knows whether it fits"
+    if result.value is None:
+        return "unknown, so nobody knows whether it passes"
+    if not result.exact:
+        return f"{_now(result)} is a lower bound, so nobody knows whether it passes"
+    return f"{_now(result)}, and the baseline is not exact, so nobody knows whether it passes"
+
+
+def _now(result: Result) -> str:
+    now = figure(result.value, result.unit, is_exact=result.exact)
+    if not result.budget.grows:
+        return now
+    return f"{figure(result.baseline, result.unit)} in the baseline, {now} now{_grown(result)}"
+
+
+def _amount(value: float, result: Result) -> str:
+    return figure(value, result.unit, is_exact=result.exact)
+
+
+def limit(result: Result) -> str:
+    """What may be, with its relation; "" of a verdict, and where the baseline does not know."""
+    if result.limit is None:
+        return ""
+    # of counts and bytes it is the largest that passes, so that what is below 10 is at most 9
+    relation = "<=" if result.budget.relation == "<" and result.unit in ("", "B") else result.budget.relation
+    return f"{relation} {figure(result.limit, result.unit)}"
 
 
 def _grown(result: Result) -> str:
@@ -118,28 +153,24 @@ def percent(part: Fraction, whole: Fraction) -> str:
     return "" if not whole else f"{significant(float(100 * part / whole))} %"
 
 
-def blamed(blame: Blame, result: Result) -> str:
-    """A layer, what it has more of the metric, and what of it changed."""
-    name = printable(blame.name, _NAME)
-    growth = "" if blame.growth is None else f" {'+' if blame.growth > 0 else ''}{figure(blame.growth, result.unit)}"
-    return f"{name}{growth}{_changed(blame)}"
+def blamed(blame: Blame) -> str:
+    """A layer, what it has more than in the baseline, and what of it changed."""
+    grown = "" if blame.growth is None else f" has {exact(blame.growth)} {_WORDS[blame.by or '']} more"
+    described = _new(blame) if blame.before is None else _changed(blame.before, blame.after)
+    return f"{printable(blame.name, _NAME)}{grown}: {described}"
 
 
-def _changed(blame: Blame) -> str:
-    old, new = blame.before, blame.after
-    if old is None and new is None:
-        return ""
-    if old is None or new is None:
-        side = new or old
-        assert side is not None
-        state = "" if old is None else "gone: "
-        return f" ({state}{', '.join(_described(side))})"
+def _new(blame: Blame) -> str:
+    return ", ".join(("new" if blame.growth is not None else "", *_described(blame.after))).removeprefix(", ")
+
+
+def _changed(old: LayerFigures, new: LayerFigures) -> str:
     changes = [f"{word} {_values(old, new, name)}" for name, word in _CHANGES if _says(old, new, name)]
     if old.output != new.output:
         changes.append(f"output {_shape(old)} -> {_shape(new)}")
     if old.operator != new.operator:
         changes.append(f"{printable(old.operator, _NAME)} -> {printable(new.operator, _NAME)}")
-    return f" ({', '.join(changes)})" if changes else ""
+    return ", ".join(changes) if changes else f"as in the baseline, {', '.join(_described(new))}"
 
 
 def _says(old: LayerFigures, new: LayerFigures, name: str) -> bool:
