@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, isfinite
 from typing import Final
 
 from weighbridge.budgets.blame import Blamed
@@ -57,11 +57,18 @@ def judged(
 
 
 def figures_of(report: Report) -> Mapping[tuple[str, str | None], Value]:
-    """Every figure of a report that a budget can be on; pages leave out variables where there are none."""
-    none: dict[tuple[str, str | None], Value] = {
-        (_VARIABLES, None): Value("B", report.memory.variable_bytes, report.memory.exact)
-    }
-    return {**none, **values_of(report)}
+    """Every figure of a report that a budget can be on: also variables where there are none, and exact only what is known."""
+    found = {key: _known(value) for key, value in values_of(report).items()}
+    found.setdefault((_VARIABLES, None), Value("B", 0, exact=True))
+    return found
+
+
+def _known(value: Value) -> Value:
+    """``value``, which is unknown where it is no finite number, and not exact where it is unknown."""
+    number = value.value
+    if number is None or (isinstance(number, float) and not isfinite(number)):
+        return Value(value.unit, None, exact=False)
+    return value
 
 
 class _Judge:
@@ -116,7 +123,7 @@ class _Judge:
 
     def _of_number(self, budget: Budget, value: Value) -> Result:
         base = self._base(budget, value) if budget.grows else None
-        exact = value.exact and value.value is not None
+        exact = value.exact
         notes = [*(() if exact else self._missing(budget)), *self._doubts(budget)]
         before = None if base is None or isinstance(base.value, str) else base.value
         told = Result(budget, NOT_EXACT, value.unit, value.value, exact, baseline=before)

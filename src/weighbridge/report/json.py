@@ -11,20 +11,21 @@ from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import MISSING
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from weighbridge.errors import BadSpec
 from weighbridge.report.json_text import parsed
 from weighbridge.report.record import SCHEMA, Report
 from weighbridge.written import shown
 
-__all__ = ["from_plain", "from_text", "layout", "plain", "to_plain", "to_text"]
+__all__ = ["from_plain", "from_text", "layout", "plain", "record_of", "to_plain", "to_text"]
 
 _ORDER = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
 """Keys that every saved report has, in order; ``energy`` came later and may be missing."""
 _AS_IT_IS = frozenset({int, str, bool, NoneType})
 _MOST_BITS = 13_000
 """Of a whole number: some 3,900 digits, as Python writes no more than 4,300."""
+_Record = TypeVar("_Record")
 _NOT_FINITE = "a number that is not finite is null"
 
 
@@ -56,17 +57,20 @@ def to_text(report: Report) -> str:
     return layout(to_plain(report))
 
 
-def layout(data: object) -> str:
-    """The JSON text of plain ``data``: ASCII, an entry of a list of objects a line, ending in a newline."""
-    return f"{_layout(data, 0)}\n"
+def layout(data: object, opened: int = 2) -> str:
+    """The JSON text of plain ``data``: ASCII, an entry of a list of objects a line, ending in a newline.
+
+    Objects are ``opened`` that many levels deep, each key on a line of its own.
+    """
+    return f"{_layout(data, 0, opened)}\n"
 
 
-def _layout(value: object, depth: int) -> str:
-    """Objects are opened two levels deep and lists of objects one entry a line; what is inside stays on its line."""
+def _layout(value: object, depth: int, opened: int) -> str:
+    """Lists of objects have one entry a line; what is inside, or too deep, stays on its line."""
     inner = "\n" + " " * (depth + 1)
     outer = "\n" + " " * depth
-    if isinstance(value, dict) and value and depth < 2:
-        items = (f"{json.dumps(key)}: {_layout(item, depth + 1)}" for key, item in value.items())
+    if isinstance(value, dict) and value and depth < opened:
+        items = (f"{json.dumps(key)}: {_layout(item, depth + 1, opened)}" for key, item in value.items())
         return f"{{{inner}{f',{inner}'.join(items)}{outer}}}"
     if isinstance(value, list) and value and isinstance(value[0], (dict, str)):
         return f"[{inner}{f',{inner}'.join(map(_one_line, value))}{outer}]"
@@ -124,16 +128,30 @@ def from_plain(data: object) -> Report:
         if isinstance(data[part], Mapping):
             moved[part] = {**data[part], **keys}
     try:
-        report = _reader(Report)(moved)
-    except _Misfit as misfit:
-        path = misfit.path.removeprefix(".facts") if misfit.path.startswith(".facts.nodes") else misfit.path
-        raise BadSpec(misfit.what, where=f"${path}", hint="this is no saved report") from None
-    assert isinstance(report, Report)
+        report = record_of(Report, moved, "saved report")
+    except BadSpec as error:
+        where = error.where
+        if where.startswith("$.facts.nodes"):
+            where = f"${where.removeprefix('$.facts')}"
+        raise BadSpec(error.what, where=where, hint=error.hint) from None
     for path, entries in _by_node(report):
         if len(entries) != len(report.nodes):
             what = f"has {len(entries):,} entries for {len(report.nodes):,} nodes"
             raise BadSpec(what, where=f"${path}", hint="this is no saved report")
     return report
+
+
+def record_of(kind: type[_Record], data: object, what: str) -> _Record:
+    """The record that plain ``data`` is of, fields with a default being optional; a number counts or measures something, from 0 on.
+
+    Raises ``BadSpec``, which says that it is no ``what``, with the ``$.path`` of what does not fit.
+    """
+    hint: Any = kind
+    try:
+        found: _Record = _reader(hint)(data)
+    except _Misfit as misfit:
+        raise BadSpec(misfit.what, where=f"${misfit.path}", hint=f"this is no {what}") from None
+    return found
 
 
 def _by_node(report: Report) -> Iterator[tuple[str, Sized]]:

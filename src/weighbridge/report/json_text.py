@@ -17,6 +17,10 @@ _WORDS: Final = ("true", "false", "null", "NaN", "-Infinity")
 _ENDS_OF_NUMBERS: Final = (".", "e", "e-", "e+")
 
 
+class _NoJson(Exception):
+    """Text that cannot be read up to its end, and why."""
+
+
 class _Fault:
     """Stands in the data where the text has what is no JSON."""
 
@@ -24,11 +28,11 @@ class _Fault:
         self.what = what
 
 
-def parsed(text: str | bytes) -> object:
+def parsed(text: str | bytes, what: str = "saved report") -> object:
     """The value of ``text``: dicts, lists, strings, ints, finite floats unless they overflow, booleans, None.
 
     No NaN, no infinity and no key twice in an object: which of the two values is meant, other tools decide otherwise.
-    Raises ``BadSpec``, with the ``$.path`` of the fault where the text can be read up to its end.
+    Raises ``BadSpec``, which says that ``text`` is no ``what``, with the ``$.path`` of the fault where the text can be read up to its end.
     """
     faults: list[_Fault] = []
 
@@ -50,10 +54,13 @@ def parsed(text: str | bytes) -> object:
         "parse_constant": lambda name: refused(f"{name} is no JSON number"),
         "object_pairs_hook": of_pairs,
     }
-    data = _read(text, hooks, of_digits)
+    try:
+        data = _read(text, hooks, of_digits)
+    except _NoJson as error:
+        raise BadSpec(f"this is no {what}: {error}") from None
     if faults:
         path, fault = _first(data)
-        raise BadSpec(fault.what, where=path, hint="this is no saved report")
+        raise BadSpec(fault.what, where=path, hint=f"this is no {what}")
     return data
 
 
@@ -67,11 +74,11 @@ def _read(text: str | bytes, hooks: dict[str, Any], of_digits: Callable[[str], o
             # There are too many digits somewhere.  A hook for each number takes time, so that only a second try has it.
             return json.loads(text, parse_int=of_digits, **hooks)
     except json.JSONDecodeError as error:
-        raise BadSpec(f"this is no saved report: {_explained(error)}") from None
+        raise _NoJson(_explained(error)) from None
     except RecursionError:
-        raise BadSpec("this is no saved report: it is nested too deep") from None
+        raise _NoJson("it is nested too deep") from None
     except (TypeError, ValueError) as error:
-        raise BadSpec(f"this is no saved report: {error}") from None
+        raise _NoJson(str(error)) from None
 
 
 def _explained(error: json.JSONDecodeError) -> str:
