@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from weighbridge.cli.inputs import is_size, parse
 from weighbridge.errors import BadSpec
 from weighbridge.sources import USER_FILE, file_of, is_named_model
+
+if TYPE_CHECKING:
+    from weighbridge.revisions import Checkout
 
 __all__ = ["called", "dims_of"]
 
@@ -16,11 +19,17 @@ Result = TypeVar("Result")
 
 
 def called(
-    call: Callable[..., Result], source: str, inputs: Sequence[str], tell: Callable[[str], None], **options: Any
+    call: Callable[..., Result],
+    source: str,
+    inputs: Sequence[str],
+    tell: Callable[[str], None],
+    checkout: Checkout | None = None,
+    **options: Any,
 ) -> Result:
     """``call(source, inputs=…, progress=tell, **options)``.
 
-    A Python file that makes the model is imported for as long as that takes, and ``call`` gets what it made.  Raises ``BadSpec``
+    A Python file that makes the model is imported for as long as that takes, and ``call`` gets what it made; one of a ``checkout``
+    imports what is of that revision.  Raises ``BadSpec``
     for inputs that cannot be read, and whatever ``call`` does.
     """
     stated = parse(inputs)
@@ -36,7 +45,7 @@ def called(
 
     tell(f"importing {by_user['path']}")
     choices = choices_of(by_user["choices"] or "", source)
-    with made_by(Path(by_user["path"]), (by_user["name"] or "").strip(), choices) as module:
+    with made_by(Path(by_user["path"]), (by_user["name"] or "").strip(), choices, checkout) as module:
         return call(module, **options)
 
 

@@ -6,16 +6,19 @@ import ast
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from difflib import get_close_matches
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.errors import BadSpec, said_by
+
+if TYPE_CHECKING:
+    from weighbridge.revisions import Checkout
 
 __all__ = ["made_by"]
 
@@ -24,12 +27,14 @@ _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 @contextmanager
-def made_by(path: Path, name: str, choices: Mapping[str, Any]) -> Iterator[Any]:
+def made_by(path: Path, name: str, choices: Mapping[str, Any], checkout: Checkout | None = None) -> Iterator[Any]:
     """The PyTorch module that ``name`` in the file at ``path`` is or makes, in evaluation mode.
 
+    A file of a ``checkout`` finds the modules of that revision in place of those of the working tree.
     While this lasts the file's folder can be imported from, and what is printed goes to standard error.  Afterwards
     ``sys.path``, ``sys.argv`` and ``sys.modules`` are as they were, apart from installed libraries that the file needed.
-    Raises ``BadSpec``: no such file or name, an exception in the file or in the factory, something that is no module.
+    Raises ``BadSpec``: no such file or name, an exception in the file or in the factory, something that is no module, a module that
+    the revision of a checkout does not have.
     """
     if path.is_dir():
         raise BadSpec("this is a folder", where=str(path), hint="name the file in it that makes the model")
@@ -38,9 +43,13 @@ def made_by(path: Path, name: str, choices: Mapping[str, Any]) -> Iterator[Any]:
     if not name:
         hint = f"write {path.name}:NAME; it defines {', '.join(_defined(path)) or 'nothing'}"
         raise BadSpec("what makes the model is not named", where=str(path), hint=hint)
-    with _left_as_it_was(path.resolve().parent), _standard_error(), redirect_stdout(sys.stderr):
+    more = (Path.cwd(),) if checkout is None else (*checkout.import_folders(), Path.cwd())
+    with _left_as_it_was((path.resolve().parent, *more)), _standard_error(), redirect_stdout(sys.stderr):
+        before = set(sys.modules)
         try:
             module = _made(_imported(path), name, choices, path)
+            if checkout is not None:
+                _check_modules(before, checkout, path)
             yield module
         except BaseException as error:
             if isinstance(error, Exception | KeyboardInterrupt):
@@ -86,29 +95,38 @@ def _standard_error() -> Iterator[None]:
 
 
 @contextmanager
-def _left_as_it_was(folder: Path) -> Iterator[None]:
-    """Imports find the folder's modules, leave no compiled files in it, and are forgotten; the current folder stays."""
+def _left_as_it_was(folders: Sequence[Path]) -> Iterator[None]:
+    """Imports find the folders' modules, leave no compiled files in them, and are forgotten; the current folder stays."""
     before, path, arguments, silent = set(sys.modules), sys.path[:], sys.argv, sys.dont_write_bytecode
-    folders = [folder, Path.cwd()]
+    current = Path.cwd()
     sys.path[:0] = [str(one) for one in folders]
-    sys.argv = [str(folder)]
+    sys.argv = [str(folders[0])]
     sys.dont_write_bytecode = True
     try:
         yield
     finally:
         sys.path[:], sys.argv, sys.dont_write_bytecode = path, arguments, silent
         with suppress(OSError):
-            os.chdir(folders[1])
+            os.chdir(current)
         for name in [name for name in sys.modules if name not in before]:
             if _is_users(sys.modules[name], folders):
                 del sys.modules[name]
 
 
-def _is_users(module: ModuleType, folders: list[Path]) -> bool:
+def _is_users(module: ModuleType, folders: Sequence[Path]) -> bool:
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or _INSTALLED & set(Path(file).parts):
         return False
     return any(Path(file).is_relative_to(folder) for folder in folders)
+
+
+def _check_modules(before: Collection[str], checkout: Checkout, path: Path) -> None:
+    """Raises ``BadSpec`` where a file of another revision has imported a module of the working tree."""
+    for name in [name for name in sys.modules if name not in before]:
+        if _is_users(sys.modules[name], (checkout.top,)):
+            what = f"it imports {name}, which that revision does not have and the working tree does"
+            hint = "compare with a revision that has it, or a report that was saved there"
+            raise BadSpec(what, where=str(path), hint=hint)
 
 
 def _imported(path: Path) -> ModuleType:
