@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weighbridge.api import load, weigh
+    from weighbridge.budgets.record import Checked
     from weighbridge.changing import what_if
+    from weighbridge.checking import check
     from weighbridge.compressing import compress
     from weighbridge.compression.record import Compression
     from weighbridge.errors import (
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadModel",
     "BadSpec",
+    "Checked",
     "Compression",
     "Graph",
     "GraphError",
@@ -43,6 +46,7 @@ __all__ = [
     "WeighbridgeError",
     "WhatIf",
     "__version__",
+    "check",
     "compress",
     "load",
     "weigh",
@@ -53,10 +57,12 @@ __version__ = "0.1.0.dev0"
 
 # A module for every public name: each is imported when it is first used, so that `import weighbridge` costs next to nothing.
 _HOMES = {
+    "check": "checking",
     "compress": "compressing",
     "load": "api",
     "weigh": "api",
     "what_if": "changing",
+    "Checked": "budgets.record",
     "Compression": "compression.record",
     "Graph": "graph",
     "Report": "report",
