@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from weighbridge.api import weigh
 from weighbridge.budgets.baseline import read_baseline
@@ -15,9 +14,18 @@ from weighbridge.budgets.read import named, read_budgets
 from weighbridge.budgets.record import BaselineModel, Checked, CheckedModel, ModelBudgets, Unchecked
 from weighbridge.budgets.weighed_on import weighed_on
 from weighbridge.errors import WeighbridgeError
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.record import Report
+from weighbridge.stated_inputs import inputs_for
 
-__all__ = ["check", "checked", "options_of", "weighed"]
+__all__ = ["Weighed", "check", "judge_each", "weigh_each"]
+
+
+class Weighed(NamedTuple):
+    """The reports of the models that could be weighed, by name, and those that could not."""
+
+    reports: Mapping[str, Report]
+    lost: tuple[Unchecked, ...]
 
 
 def check(
@@ -40,41 +48,47 @@ def check(
     found = read_budgets(None if path is None else Path(path))
     wanted = named(found, (models,) if isinstance(models, str) else tuple(models))
     tell = progress or _quietly
-    return checked(wanted, read_baseline(found.baseline), lambda model: weighed(model, tell))
+    baseline = read_baseline(found.baseline)
+    return judge_each(wanted, weigh_each(wanted, lambda model: _report(model, tell)), baseline)
 
 
-def checked(
-    models: Iterable[ModelBudgets],
-    baseline: Mapping[str, BaselineModel],
-    weigh_model: Callable[[ModelBudgets], Report],
-) -> Checked:
-    """What became of the budgets of ``models``; a model that ``weigh_model`` cannot weigh keeps no other from being checked."""
+def weigh_each(models: Iterable[ModelBudgets], report_of: Callable[[ModelBudgets], Report]) -> Weighed:
+    """The reports that ``report_of`` makes; a model that it cannot weigh keeps no other from being weighed.
+
+    A report says where the model comes from as the file of budgets has it, wherever the check is run from.
+    """
+    reports: dict[str, Report] = {}
+    lost: list[Unchecked] = []
+    for model in models:
+        try:
+            report = report_of(model)
+        except WeighbridgeError as error:
+            lost.append(Unchecked(model.name, model.shown, None, str(error)))
+        else:
+            reports[model.name] = replace(report, network=report.network._replace(source=model.shown))
+    return Weighed(reports, tuple(lost))
+
+
+def judge_each(models: Iterable[ModelBudgets], weighed: Weighed, baseline: Mapping[str, BaselineModel]) -> Checked:
+    """What became of the budgets of ``models``."""
     from weighbridge import __version__
 
     found: list[CheckedModel] = []
-    unchecked: list[Unchecked] = []
+    unchecked = list(weighed.lost)
     for model in models:
-        try:
-            devices = weighed_on(model.on)
-            report = weigh_model(model)
-        except WeighbridgeError as error:
-            unchecked.append(Unchecked(model.name, model.shown, None, str(error)))
-            continue
-        shown = replace(report, network=report.network._replace(source=model.shown))
-        one, others = judged(model, shown, baseline.get(model.name), devices)
-        found.append(one)
-        unchecked += others
+        report = weighed.reports.get(model.name)
+        if report is not None:
+            one, others = judged(model, report, baseline.get(model.name), weighed_on(model.on))
+            found.append(one)
+            unchecked += others
     return Checked(f"weighbridge {__version__}", tuple(found), tuple(unchecked))
 
 
-def weighed(model: ModelBudgets, tell: Callable[[str], None]) -> Report:
+def _report(model: ModelBudgets, tell: Callable[[str], None]) -> Report:
     """The report of a model as its entry says.  Raises what ``weigh`` does."""
-    return weigh(model.source, **options_of(model), progress=tell)
-
-
-def options_of(model: ModelBudgets) -> dict[str, Any]:
-    """The options of ``weigh`` that the entry of a model says, beside its inputs."""
-    return {"on": model.on, **{name: value for name, value in model.options.items() if name != "input"}}
+    options = dict(model.options)
+    inputs = inputs_for(model.source, options.pop("input", ()))
+    return weigh(model.source, on=model.on, progress=tell, **inputs, **options)
 
 
 def _quietly(stage: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weighbridge import BadSpec, TensorSpec
-from weighbridge.cli.inputs import parse
+from weighbridge.stated_inputs import parse
 from weighbridge.cli.main import main
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weighbridge.cli.inputs import is_size, parse
 from weighbridge.errors import BadSpec
-from weighbridge.sources import USER_FILE, file_of, is_named_model
+from weighbridge.sources import USER_FILE
+from weighbridge.stated_inputs import inputs_for, is_size
 
 if TYPE_CHECKING:
     from weighbridge.revisions import Checkout
@@ -29,15 +29,10 @@ def called(
     """``call(source, inputs=…, progress=tell, **options)``.
 
     A Python file that makes the model is imported for as long as that takes, and ``call`` gets what it made; one of a ``checkout``
-    imports what is of that revision.  Raises ``BadSpec``
-    for inputs that cannot be read, and whatever ``call`` does.
+    imports what is of that revision.  Raises ``BadSpec`` for inputs that cannot be read, and whatever ``call`` does.
     """
-    stated = parse(inputs)
-    options["progress"] = tell
+    options |= {**inputs_for(source, inputs), "progress": tell}
     by_user = USER_FILE.fullmatch(source)
-    if by_user is None and not is_named_model(source):
-        return call(source, inputs=stated.shapes(file_of(source) is not None), **options)
-    options |= {"inputs": stated.positional, "kwargs": stated.named}
     if by_user is None:
         return call(source, **options)
     from weighbridge.cli.user_file import made_by

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from weighbridge.api import weigh
-from weighbridge.cli.inputs import is_size
+from weighbridge.stated_inputs import is_size
 from weighbridge.cli.output import check_shown, inexact, warn_of_inexact, write_all
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_untrainable, warn_without_rate

@@ -1,18 +1,19 @@
-"""The option ``--input``: ``NAME=1x3x224x224``, ``1x3x224x224``, ``NAME=1x128:int64``, ``NAME=scalar``."""
+"""Inputs as the command line and files of budgets state them: ``NAME=1x3x224x224``, ``1x3x224x224``, ``NAME=1x128:int64``, ``NAME=scalar``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Shape
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.sources import USER_FILE, file_of, is_named_model
 
 if TYPE_CHECKING:
     from weighbridge.frontends.torch_inputs import TensorSpec
 
-__all__ = ["Inputs", "is_size", "parse"]
+__all__ = ["Inputs", "inputs_for", "is_size", "parse"]
 
 _HINT = "write NAME=1x3x224x224, or NAME=scalar"
 
@@ -65,6 +66,17 @@ def parse(options: Sequence[str]) -> Inputs:
         else:
             positional.append(spec)
     return Inputs(tuple(positional), named, has_types)
+
+
+def inputs_for(source: str, options: Sequence[str]) -> dict[str, Any]:
+    """``inputs`` and ``kwargs`` of ``weigh`` for a source as it is written: shapes for a file, tensors for what is or makes a module.
+
+    Raises ``BadSpec``.
+    """
+    stated = parse(options)
+    if USER_FILE.fullmatch(source) or is_named_model(source):
+        return {"inputs": stated.positional, "kwargs": stated.named}
+    return {"inputs": stated.shapes(file_of(source) is not None)}
 
 
 def is_size(text: str) -> bool:
