@@ -1,4 +1,4 @@
-"""Inputs as the command line and files of budgets state them: ``NAME=1x3x224x224``, ``1x3x224x224``, ``NAME=1x128:int64``, ``NAME=scalar``."""
+"""Inputs as the command line and files of budgets state them: ``NAME=1x3x224x224``, ``1x128:int64``, ``NAME=scalar``."""
 
 from __future__ import annotations
 

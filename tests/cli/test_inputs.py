@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from weighbridge import BadSpec, TensorSpec
-from weighbridge.stated_inputs import parse
 from weighbridge.cli.main import main
+from weighbridge.stated_inputs import parse
 
 
 def test_by_position_by_name_and_with_types() -> None:

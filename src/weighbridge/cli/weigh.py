@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from weighbridge.api import weigh
-from weighbridge.stated_inputs import is_size
 from weighbridge.cli.output import check_shown, inexact, warn_of_inexact, write_all
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_untrainable, warn_without_rate
@@ -20,6 +19,7 @@ from weighbridge.report import Report
 from weighbridge.report.peaks import policy_named
 from weighbridge.report.record import by_device
 from weighbridge.report.view import title
+from weighbridge.stated_inputs import is_size
 
 __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out", "judged"]
 
