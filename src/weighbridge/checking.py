@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.record import Report
 from weighbridge.stated_inputs import inputs_for
 
-__all__ = ["Weighed", "check", "judge_each", "weigh_each"]
+__all__ = ["Weighed", "check", "checked", "judge_each", "weigh_each"]
 
 
 class Weighed(NamedTuple):
@@ -49,7 +49,16 @@ def check(
     wanted = named(found, (models,) if isinstance(models, str) else tuple(models))
     tell = progress or _quietly
     baseline = read_baseline(found.baseline)
-    return judge_each(wanted, weigh_each(wanted, lambda model: _report(model, tell)), baseline)
+    return checked(wanted, baseline, lambda model: _report(model, tell))
+
+
+def checked(
+    models: Sequence[ModelBudgets],
+    baseline: Mapping[str, BaselineModel],
+    report_of: Callable[[ModelBudgets], Report],
+) -> Checked:
+    """What became of the budgets of ``models``, with the reports that ``report_of`` makes."""
+    return judge_each(models, weigh_each(models, report_of), baseline)
 
 
 def weigh_each(models: Iterable[ModelBudgets], report_of: Callable[[ModelBudgets], Report]) -> Weighed:

@@ -11,9 +11,11 @@ from weighbridge.sources import USER_FILE
 from weighbridge.stated_inputs import inputs_for, is_size
 
 if TYPE_CHECKING:
+    from weighbridge.budgets.record import ModelBudgets
+    from weighbridge.report import Report
     from weighbridge.revisions import Checkout
 
-__all__ = ["called", "dims_of"]
+__all__ = ["called", "dims_of", "report_of"]
 
 Result = TypeVar("Result")
 
@@ -42,6 +44,14 @@ def called(
     choices = choices_of(by_user["choices"] or "", source)
     with made_by(Path(by_user["path"]), (by_user["name"] or "").strip(), choices, checkout) as module:
         return call(module, **options)
+
+
+def report_of(model: ModelBudgets, tell: Callable[[str], None]) -> Report:
+    """The report of a model as its entry in a file of budgets says.  Raises what ``called`` does."""
+    from weighbridge.api import weigh
+
+    options = dict(model.options)
+    return called(weigh, model.source, options.pop("input", ()), tell, on=model.on, **options)
 
 
 def dims_of(options: Iterable[str]) -> Iterator[tuple[str, int]]:
