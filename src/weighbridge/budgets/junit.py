@@ -7,7 +7,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from weighbridge.budgets.record import NOT_EXACT, OVER, Checked, CheckedModel, Result, Unchecked
-from weighbridge.budgets.words import blamed, outcome, shown_budget
+from weighbridge.budgets.words import blamed, outcome, reason, shown_budget
 from weighbridge.errors import printable
 
 __all__ = ["render"]
@@ -42,7 +42,7 @@ def _suite(root: Element, name: str, model: CheckedModel | None, unchecked: list
         _result(suite, result)
     for one in unchecked:
         budget = "can be weighed" if one.budget is None else printable(one.budget)
-        _trouble(_case(suite, budget), "error", _NOT_CHECKED, printable(one.reason, 600), [])
+        _trouble(_case(suite, budget), "error", _NOT_CHECKED, reason(one), [])
     found = Counter(trouble.tag for case in suite for trouble in case)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(found["failure"]))
@@ -53,7 +53,7 @@ def _result(suite: Element, result: Result) -> None:
     case = _case(suite, shown_budget(result))
     element = _ELEMENTS.get(result.status)
     if element is not None:
-        details = [*(blamed(blame) for blame in result.blame), *(printable(note, 600) for note in result.notes)]
+        details = [*(printable(note, 600) for note in result.notes), *blamed(result)]
         _trouble(case, element, result.status, outcome(result), details)
 
 

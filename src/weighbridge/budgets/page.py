@@ -69,7 +69,7 @@ def _lines(checked: Checked, look: Look, all_rows: bool) -> Iterator[Line]:
 
 def _broken(result: Result, look: Look, all_rows: bool) -> Iterator[Line]:
     yield from wrap(_sentence(result), look.measure, _STYLES[result.status], hanging=2)
-    for words in _blame(result, all_rows):
+    for words in _why(result, all_rows):
         yield from wrap(words, look.measure, Style.PLAIN, indent=2, hanging=2)
 
 
@@ -77,17 +77,19 @@ def _sentence(result: Result) -> str:
     return f"{result.status}: {shown_budget(result)}: {outcome(result)}"
 
 
-def _blame(result: Result, all_rows: bool) -> Iterator[str]:
-    """The layers that it is due to, of many the first unless ``all_rows``."""
-    shown = result.blame if all_rows or len(result.blame) <= _BLAMED + 1 else result.blame[:_BLAMED]
-    yield from (blamed(blame) for blame in shown)
-    if len(shown) < len(result.blame):
-        yield f"and {len(result.blame) - len(shown):,} more layers; --all shows them"
+def _why(result: Result, all_rows: bool) -> Iterator[str]:
+    """What is to be known of a budget that is broken: notes, and the layers that it is due to, of many the first."""
+    yield from (printable(note, 600) for note in result.notes)
+    most = len(result.blame) if all_rows or len(result.blame) <= _BLAMED + 1 else _BLAMED
+    yield from blamed(result, most)
+    if most < len(result.blame):
+        yield f"and {len(result.blame) - most:,} more layers; --all shows them"
 
 
 def _notes(model: CheckedModel) -> list[str]:
-    """What is to be known of the budgets, once each."""
-    return list(dict.fromkeys(printable(note, 600) for result in model.results for note in result.notes))
+    """What is to be known of the budgets that passed, once each."""
+    passed = (result for result in model.results if result.status == PASSED)
+    return list(dict.fromkeys(f"{shown_budget(one)}: {printable(note, 600)}" for one in passed for note in one.notes))
 
 
 def _results(model: CheckedModel) -> Grid:
@@ -141,12 +143,12 @@ def _blocks(checked: Checked) -> Iterator[str]:
 
     yield f"## {escaped(headline(checked))}\n"
     for model in checked.models:
-        yield from grid_blocks(_results(model)._replace(title=f"{_title(model)}"))
+        yield from grid_blocks(_results(model)._replace(title=f"Budgets of {_title(model)}"))
         yield ""
         for result in model.results:
             if result.status != PASSED:
                 yield f"- **{escaped(_sentence(result))}**"
-                yield from (f"  - {escaped(words)}" for words in _blame(result, all_rows=True))
+                yield from (f"  - {escaped(words)}" for words in _why(result, all_rows=True))
         if sentence := layers_sentence(model):
             yield f"- {escaped(sentence)}"
         yield from (f"- {escaped(note)}" for note in _notes(model))

@@ -23,6 +23,7 @@ __all__ = [
     "limit",
     "outcome",
     "percent",
+    "reason",
     "shown_budget",
     "unchecked_sentence",
 ]
@@ -79,12 +80,8 @@ def outcome(result: Result) -> str:
     if result.status == NOT_EXACT:
         return _undecided(result)
     if result.budget.relation == FITS:
-        missing = (
-            ""
-            if result.over_by is None
-            else f": {_amount(result.over_by, result)} too few in the memory that is shortest"
-        )
-        return f"{result.value}{missing}"
+        worst = "" if result.over_by is None else f": at the worst {_amount(result.over_by, result)} short"
+        return f"{result.value}{worst}"
     now = _now(result)
     if result.status == PASSED:
         return now
@@ -153,24 +150,31 @@ def percent(part: Fraction, whole: Fraction) -> str:
     return "" if not whole else f"{significant(float(100 * part / whole))} %"
 
 
-def blamed(blame: Blame) -> str:
-    """A layer, what it has more than in the baseline, and what of it changed."""
+def blamed(result: Result, most: int | None = None) -> Iterator[str]:
+    """The layers that it is due to, the first ``most`` of them: what each has more than in the baseline, and what of it changed."""
+    layers = result.blame[:most]
+    if layers and all(blame.growth is None and blame.by is not None for blame in layers):
+        yield "no layer is known to have grown; those of most are"
+    yield from map(_blamed, layers)
+
+
+def _blamed(blame: Blame) -> str:
     grown = "" if blame.growth is None else f" has {exact(blame.growth)} {_WORDS[blame.by or '']} more"
-    described = _new(blame) if blame.before is None else _changed(blame.before, blame.after)
-    return f"{printable(blame.name, _NAME)}{grown}: {described}"
+    sets = " sets the peak" if blame.by is None else ""
+    described = _described(blame.after) if blame.before is None else _changed(blame.before, blame.after)
+    new = ["new"] if blame.before is None and blame.growth is not None else []
+    return f"{printable(blame.name, _NAME)}{grown}{sets}: {', '.join((*new, *described))}"
 
 
-def _new(blame: Blame) -> str:
-    return ", ".join(("new" if blame.growth is not None else "", *_described(blame.after))).removeprefix(", ")
-
-
-def _changed(old: LayerFigures, new: LayerFigures) -> str:
-    changes = [f"{word} {_values(old, new, name)}" for name, word in _CHANGES if _says(old, new, name)]
+def _changed(old: LayerFigures, new: LayerFigures) -> Iterator[str]:
+    """What of a layer is not as it was; all of it where nothing changed."""
+    if old == new:
+        yield from _described(new)
+    yield from (f"{word} {_values(old, new, name)}" for name, word in _CHANGES if _says(old, new, name))
     if old.output != new.output:
-        changes.append(f"output {_shape(old)} -> {_shape(new)}")
+        yield f"output {_shape(old)} -> {_shape(new)}"
     if old.operator != new.operator:
-        changes.append(f"{printable(old.operator, _NAME)} -> {printable(new.operator, _NAME)}")
-    return ", ".join(changes) if changes else f"as in the baseline, {', '.join(_described(new))}"
+        yield f"{printable(old.operator, _NAME)} -> {printable(new.operator, _NAME)}"
 
 
 def _says(old: LayerFigures, new: LayerFigures, name: str) -> bool:
@@ -216,4 +220,10 @@ def differences_words(found: Differences) -> str:
 def unchecked_sentence(one: Unchecked) -> str:
     """What was not checked, and why."""
     what = "" if one.budget is None else f": {printable(one.budget)}"
-    return f"{printable(one.model, _NAME)}{what}: {printable(one.reason, 600)}"
+    return f"{printable(one.model, _NAME)}{what}: {reason(one)}"
+
+
+def reason(one: Unchecked) -> str:
+    """Why it was not checked, on one line; behind the budget it does not have to say again which."""
+    told = one.reason if one.budget is None else one.reason.removeprefix(f"{one.budget}: ")
+    return printable("; ".join(map(str.strip, told.splitlines())), 600)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-__all__ = ["changes", "devices", "layers", "saved", "sources"]
+__all__ = ["budgeted", "changes", "devices", "layers", "saved", "sources"]
 
 
 def sources(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -31,6 +31,23 @@ def changes(context: click.Context, parameter: click.Parameter, incomplete: str)
         parameters = parameters_of(context.params.get("source") or "")
         offers |= {f"{name}=": "a parameter of the network" for name in parameters}
     return [CompletionItem(offer, help=text) for offer, text in offers.items() if offer.startswith(incomplete)]
+
+
+def budgeted(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Models of the file of budgets, where there is one without a fault."""
+    from pathlib import Path
+
+    from click.shell_completion import CompletionItem
+
+    from weighbridge.budgets.read import read_budgets
+    from weighbridge.errors import WeighbridgeError
+
+    given = context.params.get("budgets")
+    try:
+        found = read_budgets(None if given is None else Path(given))
+    except WeighbridgeError:
+        return []
+    return [CompletionItem(one.name, help=one.shown) for one in found.models if one.name.startswith(incomplete)]
 
 
 def devices(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
