@@ -13,7 +13,7 @@ from weighbridge.report.fronts import NOTHING, Front, fronts_of
 from weighbridge.report.layers import LayerChange, layers_of
 from weighbridge.report.matching import differences
 from weighbridge.report.missed import Deadlines, deadlines_of
-from weighbridge.report.published_figures import conditions_of, is_of_times, published_values
+from weighbridge.report.published_figures import are_comparable, conditions_of, is_of_times, published_values
 from weighbridge.report.record import Report
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Metric(NamedTuple):
     ``unit`` is "" for counts and words, else B, s, J, 1/s or what a quality is in.  None is unknown, or a figure that the model does not
     have.  Unless ``exact`` a value is a lower bound; a published one is as it was published.  ``ratios`` are to the first model that is
     weighed, of published figures to the first that is published; None where a side is unknown or no number, where it would divide
-    by 0, and of times that were measured under other conditions.
+    by 0, and of times unless all but the network, or all but the hardware of one network, was the same.
     """
 
     name: str
@@ -152,7 +152,7 @@ def _metrics(models: Sequence[Model]) -> Iterator[Metric]:
     published = [{} if model.published is None else published_values(model.published) for model in models]
     for name, unit in dict.fromkeys(key for values in published for key in values):
         metric = _metric(name, None, [values.get((name, unit), NOTHING) for values in published], _first(models, True))
-        yield metric._replace(ratios=_under_equal_conditions(metric, models)) if is_of_times(name) else metric
+        yield metric._replace(ratios=_of_comparable(metric, models)) if is_of_times(name) else metric
 
 
 def _first(models: Sequence[Model], published: bool) -> int:
@@ -171,12 +171,13 @@ def _metric(name: str, device: str | None, values: Sequence[Value], base: int) -
     )
 
 
-def _under_equal_conditions(metric: Metric, models: Sequence[Model]) -> tuple[float | None, ...]:
-    conditions = [None if model.published is None else model.published.conditions for model in models]
-    base = conditions[_first(models, True)]
+def _of_comparable(metric: Metric, models: Sequence[Model]) -> tuple[float | None, ...]:
+    """The ratios of times, where they have one."""
+    base = models[_first(models, True)].published
+    assert base is not None
     return tuple(
-        ratio if base is not None and here == base else None
-        for here, ratio in zip(conditions, metric.ratios, strict=True)
+        ratio if model.published is not None and are_comparable(base, model.published) else None
+        for model, ratio in zip(models, metric.ratios, strict=True)
     )
 
 
@@ -192,6 +193,5 @@ def _notes(models: Sequence[Model]) -> Iterator[str]:
     for model in models:
         found = model.published
         if found is not None:
-            yield f"{model.name}: {found.title}: {', '.join(part for part in (found.input, conditions_of(found.conditions)) if part)}"
-            yield f"{model.name}: source: {found.source}"
+            yield f"{model.name}: {conditions_of(found.conditions)}; source: {found.source}"
             yield from (f"{model.name}: {note}" for note in found.notes)

@@ -48,9 +48,9 @@ def _model_to_plain(model: Model) -> dict[str, object]:
 
 
 def _published_to_plain(found: Published) -> dict[str, object]:
-    fields = found._asdict()
-    figures = {name: None if (value := fields.pop(name)) is None else as_number(value) for name in _FIGURES}
-    return {**plain(fields, []), **figures}
+    figures = {name: as_number(value) for name in _FIGURES if (value := getattr(found, name)) is not None}
+    made: dict[str, object] = plain({**found._asdict(), **figures}, [])
+    return made
 
 
 def from_plain(data: object) -> Comparison:

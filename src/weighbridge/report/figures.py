@@ -40,6 +40,11 @@ _LABELS: Final[Mapping[str, str]] = {
     "floor_s": "latency floor",
     "layerwise_s": "layer by layer",
     "energy_j": "energy",
+    "published.macs": "MACs, published",
+    "published.flops": "FLOPs, published",
+    "published.latency_s": "latency, measured",
+    "published.throughput_per_s": "a second, measured",
+    "published.quality": "quality, published",
 }
 _BEGINNINGS: Final = (("needed_bytes.", "needed of "), ("short_bytes.", "short of "), ("energy.", "energy, "))
 

@@ -100,10 +100,10 @@ def _of_device(device: str, metrics: Sequence[str], weighed: Sequence[tuple[str,
     for name, report in weighed:
         on, values = by_device(report).get(device), values_of(report)
         if on is None:
-            yield _Candidate(name, (), "it was not weighed there")
+            yield _Candidate(name, (), "not weighed there")
             continue
         figures = tuple(values.get((metric, None)) or values.get((metric, device), NOTHING) for metric in metrics)
-        reason = "it does not fit" if on.fit.verdict == "does not fit" else other_batch(weighed[0][1], report)
+        reason = "too large for the device" if on.fit.verdict == "does not fit" else other_batch(weighed[0][1], report)
         yield _Candidate(name, figures, reason)
 
 
@@ -113,7 +113,7 @@ def _of_published(rows: Sequence[tuple[str, Published]]) -> Iterator[_Candidate]
         values = {metric: value for (metric, _), value in published_values(row).items()}
         figures = tuple(values.get(metric, NOTHING) for metric in _PUBLISHED)
         other = row.quality is not None and row.quality_metric != quality
-        yield _Candidate(name, figures, f"its quality is in {row.quality_metric}, not in {quality}" if other else "")
+        yield _Candidate(name, figures, f"of a quality in {row.quality_metric}, not in {quality}" if other else "")
 
 
 def other_batch(first: Report, report: Report) -> str:
@@ -125,7 +125,7 @@ def other_batch(first: Report, report: Report) -> str:
     if not shapes or any(not one or not other or len(one) < 2 or one[1:] != other[1:] for one, other in shapes):
         return ""
     one, other = ("x".join(map(str, shape or ())) for shape in shapes[0])
-    return f"its input is {other} and that of the first model {one}: another batch"
+    return f"of another batch than the first: {other}, not {one}"
 
 
 def _front(on: str | None, metrics: tuple[str, ...], candidates: Iterable[_Candidate]) -> Front:

@@ -9,7 +9,7 @@ from typing import Final
 from weighbridge.published import Conditions, Published
 from weighbridge.report.figures import Value
 
-__all__ = ["PUBLISHED", "as_number", "conditions_of", "is_of_times", "published_values"]
+__all__ = ["PUBLISHED", "are_comparable", "as_number", "conditions_of", "is_of_times", "published_values"]
 
 PUBLISHED: Final = "published."
 """Begins the name of a figure that somebody published."""
@@ -40,6 +40,21 @@ def as_number(value: Fraction) -> int | float:
 def is_of_times(name: str) -> bool:
     """Whether a figure was measured, so that it means something under its conditions alone."""
     return name in _TIMES
+
+
+def are_comparable(one: Published, other: Published) -> bool:
+    """Whether the times of two have a ratio: all is known and the same but the network, or but the hardware of one network.
+
+    What the source does not say is taken for the same where both stand in one source.
+    """
+    here, there = one.conditions, other.conditions
+    if here is None or there is None or not here.hardware or not there.hardware:
+        return False
+    if here != there:
+        moved = here._replace(hardware=there.hardware)
+        if (one.title, one.input, moved) != (other.title, other.input, there):
+            return False
+    return one.source == other.source or all(here)
 
 
 def conditions_of(conditions: Conditions | None) -> str:

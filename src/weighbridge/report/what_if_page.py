@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from weighbridge.errors import printable
-from weighbridge.report.figures import PEAK, WORDS, Value, cell, label
+from weighbridge.report.figures import WORDS, Value, cell
 from weighbridge.report.figures import ratio_cell as ratio_of
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
-from weighbridge.report.headlines import NOT_VERIFIED
 from weighbridge.report.layer_grid import ROWS, layer_grid
+from weighbridge.report.metric_rows import doubted, group_label, groups, marks, said_of
 from weighbridge.report.page import Table
-from weighbridge.report.record import OnDevice, by_device
+from weighbridge.report.record import by_device
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
-from weighbridge.report.verdicts import conditions_of
 from weighbridge.report.view import subtitle
 from weighbridge.report.view import title as title_of
 from weighbridge.report.what_if import Metric, WhatIf, compared
@@ -34,7 +33,6 @@ _HEADLINES: Final = (
     ("nonzero_macs", "of them not zero", "macs"),
 )
 """What the first sentence says: a metric, its name there, and the dense one that it has to differ from to be said."""
-_NO_BOUND: Final = "* is of what is counted on both sides: neither a floor nor a ceiling"
 _MUCH: Final = 0.5
 _HARDLY: Final = 0.75
 """A size that is at most half is much smaller; a computation of three quarters or more is hardly less."""
@@ -161,16 +159,17 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
     """Rows of metrics; ``by_stage`` are those of the whole first, then of each step but the last."""
     metrics = [one for one in by_stage[0] if one.device == device and not _is_enough(one)]
     between: list[_Stage] = [{(one.name, one.device): one for one in stage} for stage in by_stage[1:]]
-    doubts = _doubted(found, device)
-    rows, notes = [], []
-    for group in _groups(metrics, between):
+    doubts = doubted(by_device(found.after).get(device or ""))
+    grouped = list(groups(metrics, lambda one: _at_every_stage(one, between)))
+    rows = []
+    for group in grouped:
         one = group[0]
         middle = [stage[one.name, device] for stage in between if (one.name, device) in stage]
         doubt = "~" if one.name in doubts else ""
         rows.append(
             GridRow(
                 (
-                    _label(group),
+                    group_label(group),
                     cell(one.before, one.unit, one.exact_before, doubt),
                     *(cell(other.after, other.unit, other.exact_after, doubt) for other in middle),
                     cell(one.after, one.unit, one.exact_after, doubt),
@@ -180,12 +179,6 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
                 str(one.after) if one.name == "verdict" else "",
             )
         )
-        if len(group) > 1:
-            notes.append(f"{_label(group)}: {', '.join(other.name.removeprefix(PEAK) for other in group)}")
-    if any(cell.startswith("*") for row in rows for cell in row.cells[-2:]):
-        notes.append(_NO_BOUND)
-    if any(cell.startswith("~") for row in rows for cell in row.cells):
-        notes.append(NOT_VERIFIED)
     columns = (
         Column("metric"),
         Column("before", is_number=True),
@@ -194,28 +187,14 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
         Column("after/before", is_number=True),
         Column("times smaller", is_number=True, rank=2),
     )
-    return Grid(_heading(name, found), columns, tuple(rows), (*notes, *_said_of(device, found)))
+    sides = (("before", found.before), ("after", found.after))
+    return Grid(_heading(name, found), columns, tuple(rows), (*marks(rows, grouped), *said_of(device, sides)))
 
 
-def _said_of(device: str | None, found: WhatIf) -> Iterator[str]:
-    """The conditions of the times on a device, before and after where they differ, and why what is unknown is."""
-    bills = [report.energy for report in (found.before, found.after) if device is None and report.energy is not None]
-    yield from (printable(note, 300) for note in dict.fromkeys(note for bill in bills for note in bill.notes))
-    sides = [on for report in (found.before, found.after) if (on := by_device(report).get(device or "")) is not None]
-    yield from dict.fromkeys(conditions_of(on.conditions) for on in sides)
-    said_of = [[*_why_unknown(on), *on.latency.notes] for on in sides]
-    for side, notes in zip(("before", "after"), said_of, strict=False):
-        both = [note for note in notes if all(note in other for other in said_of)]
-        if side == "before":
-            yield from (printable(note, 300) for note in dict.fromkeys(both))
-        yield from (f"{side}: {printable(note, 300)}" for note in dict.fromkeys(notes) if note not in both)
-
-
-def _why_unknown(on: OnDevice) -> Iterator[str]:
-    if on.fit.verdict == "unknown":
-        yield from on.fit.notes
-    if on.energy is not None and on.energy.total_j is None:
-        yield from on.energy.notes
+def _at_every_stage(metric: Metric, between: Sequence[_Stage]) -> tuple[object, ...]:
+    """What a peak is before, after each step and after all of them."""
+    steps = (stage[metric.name, None].after for stage in between if (metric.name, None) in stage)
+    return metric.before, metric.after, *steps
 
 
 def _is_enough(metric: Metric) -> bool:
@@ -227,36 +206,6 @@ def _heading(name: str, found: WhatIf) -> str:
     if len(found.steps) < 2:
         return name
     return f"{name}, step by step: {'; then '.join(printable(' '.join(step.changes), 80) for step in found.steps)}"
-
-
-def _doubted(found: WhatIf, device: str | None) -> frozenset[str]:
-    """The metrics of a device that rest on a figure nobody has verified."""
-    on = by_device(found.after).get(device or "")
-    if on is None:
-        return frozenset()
-    doubted = () if on.latency.verified else ("floor_s", "layerwise_s")
-    return frozenset((*doubted, *(() if on.energy is None or on.energy.verified else ("energy_j",))))
-
-
-def _groups(metrics: Sequence[Metric], between: Sequence[_Stage]) -> Iterator[list[Metric]]:
-    """The metrics one by one, but peaks by several policies that are equal at every stage together."""
-    peaks: dict[object, list[Metric]] = {}
-    order: list[list[Metric]] = []
-    for one in metrics:
-        if not one.name.startswith(PEAK):
-            order.append([one])
-            continue
-        key = one.before, one.after, *(stage[one.name, None].after for stage in between if (one.name, None) in stage)
-        if key not in peaks:
-            peaks[key] = []
-            order.append(peaks[key])
-        peaks[key].append(one)
-    return iter(order)
-
-
-def _label(group: Sequence[Metric]) -> str:
-    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-    return f"{label(group[0].name)}{more}"
 
 
 def ratio_cell(metric: Metric, *, inverse: bool = False) -> str:

@@ -1,0 +1,297 @@
+"""What a comparison comes to, in sentences that are true when they are read aloud."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from weighbridge.errors import printable
+from weighbridge.report.comparison import Comparison, Difference, Metric, Model
+from weighbridge.report.fronts import other_batch
+from weighbridge.report.layers import LayerChange, LayerFigures
+from weighbridge.report.published_sentences import of_published
+from weighbridge.report.record import NetworkInput, OnDevice, Report, by_device
+from weighbridge.report.verdicts import DETAILED
+from weighbridge.units import exact, significant
+
+__all__ = ["ends_of", "names_of", "sentences"]
+
+_ROOM: Final = 48
+"""Characters that the columns have for all names: there must be room for figures and ratios in 80."""
+_HEADLINES: Final = (
+    ("parameters", "the parameters", "as many parameters"),
+    ("parameter_bytes", "the model size", "the same model size"),
+    ("macs", "the MACs", "as many MACs"),
+    ("peak_bytes.live", "the live peak", "the same live peak"),
+)
+"""A metric, what it is called in a sentence, and what is said where both are equal."""
+_PARTS: Final = (
+    ("operator", "operator"),
+    ("output", "shape of output"),
+    ("weights", "weights"),
+    ("macs", "MACs"),
+)
+"""What layers may differ in, and how it is called; bytes and zeros stand beside it where these are equal."""
+
+
+def names_of(found: Comparison) -> Mapping[str, str]:
+    """Of each model's name what a page calls it: the name, or the end of it, or a letter where one of both is too long."""
+    names = [model.name for model in found.models]
+    shown, ends = [printable(name, 80) for name in names], ends_of(found)
+    letters = [chr(ord("A") + place) if place < 26 else f"no. {place + 1}" for place in range(len(names))]
+    fitting = (
+        kind
+        for kind in (shown, ends)
+        if len({*kind}) == len(kind) and max(map(len, kind), default=0) <= _ROOM // len(kind)
+    )
+    return dict(zip(names, next(fitting, letters), strict=True))
+
+
+def ends_of(found: Comparison) -> list[str]:
+    """Of each model what is behind the last slash of its name, or the name that a published row has by itself."""
+    return [_end(model) for model in found.models]
+
+
+def _end(model: Model) -> str:
+    name = model.published.name if model.published is not None else model.name
+    return printable(name.replace("\\", "/").rstrip("/").rpartition("/")[2], 80)
+
+
+def _joined(words: Sequence[str], last: str = "and") -> str:
+    """``a, b and c``."""
+    return f" {last} ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def sentences(found: Comparison) -> Iterator[str]:
+    """First what makes the sides no equals, then figures, layers and verdicts, then what was published."""
+    called = names_of(found)
+    sides = [(called[model.name], model.report) for model in found.models if model.report is not None]
+    if len(sides) > 1:
+        yield from _unlike(sides)
+        for place, (name, _) in enumerate(sides[1:], 1):
+            yield _totals(found, sides[0][0], name, place)
+        for one in found.differences:
+            yield _layers(one, called[one.against], called[one.name])
+    yield from _fits(sides)
+    yield from of_published(found, called)
+
+
+def _unlike(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
+    """Why figures of the sides may not be compared as if they were of the same kind."""
+    first, base = sides[0]
+    for name, report in sides[1:]:
+        if other_batch(base, report):
+            yield (
+                f"careful: {first} takes {_inputs(base)} and {name} takes {_inputs(report)}: "
+                "MACs, activations and times are of another batch, not of another network alone"
+            )
+        elif _shapes(base) != _shapes(report):
+            yield f"careful: the inputs differ: {first} takes {_inputs(base)} and {name} takes {_inputs(report)}"
+        elif _types(base) != _types(report):
+            yield f"{first} takes {_inputs(base)} and {name} takes {_inputs(report)}"
+        if base.network.graph != report.network.graph:
+            yield f"careful: {first} is weighed {base.network.graph} and {name} {report.network.graph}"
+        if base.has_stored_widths != report.has_stored_widths:
+            asked, stored = (name, first) if base.has_stored_widths else (first, name)
+            yield f"careful: the weights of {asked} are at the widths asked for, those of {stored} as they are stored"
+    for name, report in sides:
+        if not report.facts.exact:
+            yield f"careful: {name} is not counted in full: its MACs and parameters are lower bounds"
+        elif not report.is_exact:
+            yield f"careful: the memory of {name} is not known in full"
+    yield from _precisions(sides)
+
+
+def _precisions(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
+    """Where the times on a device are of different precisions."""
+    by_precision: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for device in _devices(sides):
+        there = tuple((name, on.conditions.precision or "an unknown precision") for name, on in _on(device, sides))
+        if len({precision for _, precision in there}) > 1:
+            by_precision.setdefault(there, []).append(device)
+    for there, devices in by_precision.items():
+        where = _joined(devices) if len(devices) <= DETAILED else f"{len(devices):,} devices"
+        yield f"on {where}, {_joined([f'{name} runs at {printable(precision, 40)}' for name, precision in there])}"
+
+
+def _devices(sides: Iterable[tuple[str, Report]]) -> list[str]:
+    return list(dict.fromkeys(device for _, report in sides for device in by_device(report)))
+
+
+def _on(device: str, sides: Iterable[tuple[str, Report]]) -> list[tuple[str, OnDevice]]:
+    return [(name, on) for name, report in sides if (on := by_device(report).get(device)) is not None]
+
+
+def _shapes(report: Report) -> list[str]:
+    """The shapes of the inputs, whatever the order in which they and their channels come."""
+    return sorted(repr(None if one.shape is None else sorted(one.shape)) for one in report.network.inputs)
+
+
+def _types(report: Report) -> list[str]:
+    return sorted(one.dtype for one in report.network.inputs)
+
+
+def _inputs(report: Report) -> str:
+    inputs = report.network.inputs
+    if len(inputs) == 1:
+        return _input(inputs[0])
+    return f"{len(inputs):,} inputs{': ' * bool(inputs)}{', '.join(_input(one) for one in inputs[:4])}{', …' * (len(inputs) > 4)}"
+
+
+def _input(one: NetworkInput) -> str:
+    shape = "an unknown shape" if one.shape is None else "x".join(map(str, one.shape)) or "a scalar"
+    return f"{shape} of {printable(one.dtype, 20)}"
+
+
+def _totals(found: Comparison, first: str, name: str, place: int) -> str:
+    """How large a later model is against the first, in the figures that matter most."""
+    weighed = [at for at, model in enumerate(found.models) if model.report is not None]
+    base, other = weighed[0], weighed[place]
+    if all(_is_equal(one, base, other) for one in found.metrics):
+        return f"{name} and {first} are equal in every figure"
+    shown = [line for line in _HEADLINES if not _goes_without_saying(line[0], found, other)]
+    parts = [_times(found.metric(metric), base, other, what, same) for metric, what, same in shown]
+    devices = list(dict.fromkeys(one.device for one in found.metrics if one.device is not None))[:DETAILED]
+    for device in devices:
+        floor = found.metric("floor_s", device)
+        where = f"on {printable(device, 60)}"
+        parts.append(_times(floor, base, other, f"the latency floor {where}", f"the same latency floor {where}"))
+    said = _joined([part for part in parts if part])
+    return f"against {first}, {name} has {said}" if said else f"of {name} and {first} no figure has a known ratio"
+
+
+def _is_equal(metric: Metric, base: int, other: int) -> bool:
+    """Whether a figure is the same on both sides, and sure to be; what both lack is no difference."""
+    if metric.values[base] is None and metric.values[other] is None:
+        return True
+    return metric.exact[base] and metric.exact[other] and metric.values[base] == metric.values[other]
+
+
+def _goes_without_saying(name: str, found: Comparison, other: int) -> bool:
+    """Whether the size goes with the number of parameters."""
+    ratios = {one: found.metric(one).ratios[other] for one in ("parameters", "parameter_bytes")}
+    return name == "parameter_bytes" and ratios["parameters"] is not None and len(set(ratios.values())) == 1
+
+
+def _times(metric: Metric, base: int, other: int, what: str, same: str) -> str:
+    """``2.02 times the MACs``; "" where the ratio is unknown."""
+    ratio, exact_here, exact_there = metric.ratios[other], metric.exact[other], metric.exact[base]
+    if ratio is None:
+        return ""
+    if exact_here and exact_there:
+        return same if metric.values[base] == metric.values[other] else f"{significant(ratio)} times {what}"
+    bound = {(True, False): "at most ", (False, True): "at least "}.get((exact_here, exact_there))
+    if bound is None:
+        return f"{significant(ratio)} times {what} as far as they are counted"
+    return f"{bound}{significant(ratio)} times {what}"
+
+
+def _layers(found: Difference, first: str, name: str) -> str:
+    """What became of the layers of the first model."""
+    new = sum(layer.before is None for layer in found.layers)
+    gone = sum(layer.after is None for layer in found.layers)
+    changed = [layer for layer in found.layers if layer.before is not None and layer.after is not None]
+    return f"{_sides(found.same, changed, new, gone, first, name)}{_renamed(found)}"
+
+
+def _sides(same: int, changed: Sequence[LayerChange], new: int, gone: int, first: str, name: str) -> str:
+    if not same and not changed:
+        return f"no layer of {name} is one of {first}: {_layers_of(new)} against {exact(gone)}"
+    if not changed and not gone:
+        return (
+            f"{name} has every layer of {first} and {f'{exact(new)} more' if new else f'no other: {_layers_of(same)}'}"
+        )
+    if not changed and not new:
+        return f"{name} has no layer that {first} does not have, and lacks {_layers_of(gone)} of it"
+    what = _joined(_what_differs(changed), "or")
+    differ = f"{exact(len(changed))} {_differ(len(changed))} in {what}"
+    if not new and not gone:
+        alike = (
+            f"{differ}, {exact(same)} {_is(same)} alike"
+            if same
+            else f"each of the {exact(len(changed))} {_differ(1)} in {what}"
+        )
+        return f"{name} has the layers of {first}, one for one: {alike}"
+    parts = [differ] * bool(changed)
+    parts += [f"{exact(new)} {_is(new)} new"] * bool(new) + [f"{exact(gone)} of {first} {_is(gone)} gone"] * bool(gone)
+    as_before = f"{exact(same)} {_is(same)}" if same else "none is"
+    return f"of the layers of {name} {as_before} as in {first}; {_joined(parts)}"
+
+
+def _renamed(found: Difference) -> str:
+    if not found.renamed:
+        return ""
+    count = len(found.renamed)
+    those = "all of those alike are" if count == found.same > 1 else f"{exact(count)} of those alike {_is(count)}"
+    return f"; {those} called otherwise"
+
+
+def _differ(count: int) -> str:
+    return "differs" if count == 1 else "differ"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _layers_of(count: int) -> str:
+    return f"{exact(count)} {'layer' if count == 1 else 'layers'}"
+
+
+def _what_differs(layers: Sequence[LayerChange]) -> list[str]:
+    """What any of the layers that both sides have differs in."""
+    found: dict[str, None] = {}
+    for layer in layers:
+        assert layer.before is not None
+        assert layer.after is not None
+        found |= dict.fromkeys(_differences(layer.before, layer.after))
+    return list(found)
+
+
+def _differences(old: LayerFigures, new: LayerFigures) -> Iterator[str]:
+    for name, words in _PARTS:
+        if _plain(old, name) != _plain(new, name):
+            yield words
+    if old.operator != new.operator and _plain(old, "operator") == _plain(new, "operator"):
+        yield "what is fused into them"
+    for name, of, words in (
+        ("nonzero_weights", "weights", "zeros"),
+        ("weight_bytes", "weights", "bytes of the weights"),
+        ("output_bytes", "output", "bytes of the output"),
+    ):
+        if _plain(old, of) == _plain(new, of) and getattr(old, name) != getattr(new, name):
+            yield words
+
+
+def _plain(figures: LayerFigures, name: str) -> object:
+    """A figure of a layer as layers are matched by: the operator alone, and lengths in any order."""
+    value = getattr(figures, name)
+    if name == "operator":
+        return figures.operator.partition(" + ")[0]
+    return tuple(sorted(value)) if isinstance(value, tuple) else value
+
+
+def _fits(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
+    """Which models fit: a sentence a device, or how many devices each fits on where there are many."""
+    devices = _devices(sides)
+    if len(devices) > DETAILED:
+        for name, report in sides:
+            verdicts = [on.fit.verdict for on in report.on]
+            if verdicts:
+                yield f"{name} fits on {verdicts.count('fits')} of {len(verdicts):,} devices"
+        return
+    for device in devices:
+        there: dict[str, list[str]] = {}
+        for name, on in _on(device, sides):
+            there.setdefault(on.fit.verdict, []).append(name)
+        parts = [_verdict(verdict, names) for verdict, names in there.items()]
+        yield f"on {printable(device, 60)}, {_joined(parts)}"
+
+
+def _verdict(verdict: str, names: Sequence[str]) -> str:
+    one = len(names) == 1
+    if verdict == "unknown":
+        return f"whether {_joined(names)} {'fits' if one else 'fit'} is unknown"
+    if verdict == "fits":
+        return f"{_joined(names)} {'fits' if one else 'fit'}"
+    return f"{_joined(names)} {'does' if one else 'do'} not fit"
