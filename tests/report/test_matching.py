@@ -102,6 +102,23 @@ def test_an_operator_of_which_there_are_more_is_not_guessed() -> None:
     assert names(before, after)[1:-1] == [("x", None, None), (None, "y", None), (None, "z", None)]
 
 
+def test_an_operator_that_an_exporter_calls_otherwise_is_found_by_its_place() -> None:
+    before = [layer("a", 8), layer("pool", 8, "adaptive_average_pool"), layer("flatten", 8, "flatten"), layer("fc", 16)]
+    after = [layer("A", 8), layer("Mean", 8, "reduce_mean"), layer("Reshape", 8, "reshape"), layer("FC", 16)]
+    assert names(before, after)[1:-1] == [("pool", "Mean", "position"), ("flatten", "Reshape", "position")]
+    wider = [after[0], layer("Mean", 12, "reduce_mean"), *after[2:]]
+    assert all(
+        by is None for *_, by in names(before, wider)[1:-1]
+    )  # two of one size against one: which it is is not guessed
+
+
+def test_two_operators_of_which_nothing_is_known_are_not_one() -> None:
+    unknown = LayerFigures("my.Op", None, None, None, None, None, None)
+    before = [layer("a", 8), Layer("x", unknown), layer("b", 8)]
+    after = [layer("a", 8), Layer("y", unknown._replace(operator="your.Op")), layer("b", 8)]
+    assert names(before, after)[1:-1] == [("x", None, None), (None, "y", None)]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_every_layer_of_both_sides_is_there_once(seed: int) -> None:
     random = Random(seed)

@@ -1,4 +1,4 @@
-"""Which layer of one network is which of another: by name, by shape, and last by operator and position."""
+"""Which layer of one network is which of another: by name, by shape, and last by position."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Match(NamedTuple):
     """A layer of each side by its place there; the other is None of a layer that only one side has, as is ``by`` then.
 
     ``by`` says how sure that is: ``name``; ``shape``, where names differ and operator, output, weights and MACs are the same; or
-    ``position``, where only the operator is, and the layers around it are matched.
+    ``position``, where the layers around it are matched and only the operator is the same, or all but the operator.
     """
 
     before: int | None
@@ -70,14 +70,16 @@ def differences(before: Sequence[Layer], after: Sequence[Layer]) -> Differences:
 def matched(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[Match, ...]:
     """Every layer of both sides once, in the order of ``after``; what is gone stands behind what ran before it.
 
-    Layers of one name pair first, then those of one shape in their order, then those of one operator that stand between the same
-    pairs in the same number.  Names are believed unless more than twice as many layers differ by them as by shapes: then the
-    names are numbers that an exporter gave (``Conv_5``), which move on where a layer is put in, and shapes go first.
+    Layers of one name pair first, then those of one shape in their order.  Between the same pairs those of one operator follow where
+    both sides have the same number of them, and then those that are alike but for the operator: exporters have several for one thing.
+    Names are believed unless more than twice as many layers differ by them as by shapes: then the names are numbers that an
+    exporter gave (``Conv_5``), which move on where a layer is put in, and shapes go first.
     """
     sides = _Sides(
         *([layer.name for layer in side] for side in (before, after)),
         *([_shape(layer.figures) for layer in side] for side in (before, after)),
         *([_operator(layer.figures) for layer in side] for side in (before, after)),
+        *([_size(layer.figures) for layer in side] for side in (before, after)),
     )
     pairs = _found(sides, (_by_name, _by_shape))
     differ = sides.differ(pairs)
@@ -90,7 +92,12 @@ def matched(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[Match, ...
 
 def _shape(figures: LayerFigures) -> Hashable:
     """What a layer is, whatever it is called, whatever was fused into it, and at whatever width it is stored."""
-    return _operator(figures), _lengths(figures), figures.weights, figures.macs
+    return _operator(figures), _size(figures)
+
+
+def _size(figures: LayerFigures) -> Hashable:
+    """What a layer is but for its operator, which stays where nobody knows the output: two unknowns are not alike."""
+    return _lengths(figures), figures.weights, figures.macs, _operator(figures) if figures.output is None else ""
 
 
 def _whole(figures: LayerFigures) -> Hashable:
@@ -107,7 +114,7 @@ def _lengths(figures: LayerFigures) -> tuple[int, ...] | None:
 
 
 class _Sides(NamedTuple):
-    """Names, shapes and operators of both sides."""
+    """Names, shapes, operators and sizes of both sides."""
 
     old_names: _Keys
     new_names: _Keys
@@ -115,6 +122,8 @@ class _Sides(NamedTuple):
     new_shapes: _Keys
     old_operators: _Keys
     new_operators: _Keys
+    old_sizes: _Keys
+    new_sizes: _Keys
 
     def differ(self, pairs: _Pairs) -> int:
         """How many layers are not the same on both sides, or are on one alone."""
@@ -132,8 +141,9 @@ def _found(sides: _Sides, steps: Iterable[Callable[[_Pairs, _Sides], None]]) -> 
     pairs: _Pairs = {}
     for step in steps:
         step(pairs, sides)
-    for gap in _gaps(pairs, len(sides.old_names), len(sides.new_names)):
-        pairs.update(_same_number(sides.old_operators, sides.new_operators, *gap))
+    for old, new in ((sides.old_operators, sides.new_operators), (sides.old_sizes, sides.new_sizes)):
+        for gap in list(_gaps(pairs, len(sides.old_names), len(sides.new_names))):
+            pairs.update(_same_number(old, new, *gap))
     return pairs
 
 
