@@ -158,7 +158,20 @@ def test_layers_without_a_baseline_new_ones_and_those_as_they_were() -> None:
     shown = _text(_checked(result))
     assert "  largest: conv, 144 weights, 2,304 MACs, output 1x16x4x4\n" in shown
     assert "  added has 2,304 MACs more: new, conv, 144 weights, 2,304 MACs, output 1x16x4x4\n" in shown
-    assert "  peak sets the peak: conv, 144 weights, 2,304 MACs, output 1x16x4x4\n" in shown
+    assert "  peak, where the peak is: conv, 144 weights, 2,304 MACs, output 1x16x4x4\n" in shown
+
+
+def test_layers_that_did_not_grow_are_called_the_largest() -> None:
+    known = (Blame("a", _WIDE, _WIDE, "macs"), Blame("b", _OLD, _OLD, "macs"))
+    shown = _text(_checked(_OVER._replace(blame=known)))
+    assert (
+        "  no layer is known to have grown since the baseline; the layers with most MACs:\n  a: conv, 144 weights"
+        in shown
+    )
+    alone = _text(_checked(_OVER._replace(blame=tuple(one._replace(before=None) for one in known))))
+    assert "  the layers with most MACs:\n  a: conv, 144 weights" in alone
+    slow = _text(_checked(_OVER._replace(blame=tuple(one._replace(by="time_s", before=None) for one in known))))
+    assert "  the layers that take longest:\n" in slow
 
 
 def test_junit_counts_what_its_cases_say() -> None:

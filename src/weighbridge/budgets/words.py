@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -39,6 +39,7 @@ _CHANGES: Final = (
 )
 """Figures of a layer, and what they are called."""
 _WORDS: Final = dict(_CHANGES)
+_TIMES: Final = "time_s"
 _OF: Final = {"nonzero_weights": "weights", "weight_bytes": "weights", "output_bytes": "output"}
 """Bytes say something where what they are of is as it was."""
 _STATES: Final = ((PASSED, "passed"), (OVER, OVER), (NOT_EXACT, NOT_EXACT), (_NOT_CHECKED, _NOT_CHECKED))
@@ -154,13 +155,30 @@ def blamed(result: Result, most: int | None = None) -> Iterator[str]:
     """The layers that it is due to, the first ``most`` of them: what each has more than in the baseline, and what of it changed."""
     layers = result.blame[:most]
     if layers and all(blame.growth is None and blame.by is not None for blame in layers):
-        yield "no layer is known to have grown; those of most are"
+        yield _largest(layers)
     yield from map(_blamed, layers)
+
+
+def _largest(layers: Sequence[Blame]) -> str:
+    """What layers have in common of which none is known to have grown."""
+    figures = {blame.by for blame in layers}
+    by = next(iter(figures)) if len(figures) == 1 else None
+    those = (
+        "the layers that take longest"
+        if by == _TIMES
+        else f"the layers with most {_WORDS[by]}"
+        if by
+        else "the largest layers"
+    )
+    since = (
+        "" if all(blame.before is None for blame in layers) else "no layer is known to have grown since the baseline; "
+    )
+    return f"{since}{those}:"
 
 
 def _blamed(blame: Blame) -> str:
     grown = "" if blame.growth is None else f" has {exact(blame.growth)} {_WORDS[blame.by or '']} more"
-    sets = " sets the peak" if blame.by is None else ""
+    sets = ", where the peak is" if blame.by is None else ""
     described = _described(blame.after) if blame.before is None else _changed(blame.before, blame.after)
     new = ["new"] if blame.before is None and blame.growth is not None else []
     return f"{printable(blame.name, _NAME)}{grown}{sets}: {', '.join((*new, *described))}"

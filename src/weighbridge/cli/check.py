@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from weighbridge.api import weigh
 from weighbridge.budgets.baseline import baseline_of, read_baseline
 from weighbridge.budgets.page import lines, markdown, text
 from weighbridge.budgets.read import Budgets, named, read_budgets
@@ -18,7 +17,7 @@ from weighbridge.budgets.words import headline, unchecked_sentence
 from weighbridge.checking import judge_each, weigh_each
 from weighbridge.cli.output import look_of, show_lines, to_every, write
 from weighbridge.cli.progress import progress
-from weighbridge.cli.source_call import called
+from weighbridge.cli.source_call import report_of
 from weighbridge.cli.targets import STDOUT, Input, Target, check_targets, file_format, inputs_of
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
@@ -55,7 +54,7 @@ def carry_out(request: Request) -> int:
     targets = _targets(request, budgets, models)
     baseline = read_baseline(budgets.baseline)
     with progress() as tell:
-        weighed = weigh_each(models, lambda model: _report(model, tell))
+        weighed = weigh_each(models, lambda model: report_of(model, tell))
     if request.update:
         if weighed.lost:
             raise _not_updated(weighed.lost)
@@ -88,12 +87,6 @@ def _inputs(budgets: Budgets, models: Sequence[ModelBudgets]) -> Iterator[Input]
     yield Input(budgets.baseline, "the baseline")
     for model in models:
         yield from inputs_of(model.source, model.on, model.options.get("energy"))
-
-
-def _report(model: ModelBudgets, tell: Callable[[str], None]) -> Report:
-    """As ``weigh`` has it; a Python file that makes the model is imported for as long as that takes."""
-    options = dict(model.options)
-    return called(weigh, model.source, options.pop("input", ()), tell, on=model.on, **options)
 
 
 def _updated(
