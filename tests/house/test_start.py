@@ -31,6 +31,13 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert {name for name in modules if name.startswith("weighbridge")} == {"weighbridge"}
 
 
+def test_the_pytest_plug_in_loads_nothing_else() -> None:
+    """It is imported in every run of pytest, whatever the tests are about."""
+    modules = loaded_by("import weighbridge.pytest_plugin")
+    assert not modules & (FRAMEWORKS | LIBRARIES - loaded_by("import pytest"))
+    assert {name for name in modules if name.startswith("weighbridge")} == {"weighbridge", "weighbridge.pytest_plugin"}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
