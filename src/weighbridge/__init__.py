@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from weighbridge.budgets.record import Checked
     from weighbridge.changing import what_if
     from weighbridge.checking import check
+    from weighbridge.comparing import compare
     from weighbridge.compressing import compress
     from weighbridge.compression.record import Compression
     from weighbridge.errors import (
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
     from weighbridge.frontends.torch_inputs import TensorSpec
     from weighbridge.graph import Graph
     from weighbridge.report import Report
+    from weighbridge.report.comparison import Comparison
     from weighbridge.report.what_if import WhatIf
 
 __all__ = [
     "BadModel",
     "BadSpec",
     "Checked",
+    "Comparison",
     "Compression",
     "Graph",
     "GraphError",
@@ -47,6 +50,7 @@ __all__ = [
     "WhatIf",
     "__version__",
     "check",
+    "compare",
     "compress",
     "load",
     "weigh",
@@ -57,12 +61,14 @@ __version__ = "0.1.0.dev0"
 
 # A module for every public name: each is imported when it is first used, so that `import weighbridge` costs next to nothing.
 _HOMES = {
+    "compare": "comparing",
     "check": "checking",
     "compress": "compressing",
     "load": "api",
     "weigh": "api",
     "what_if": "changing",
     "Checked": "budgets.record",
+    "Comparison": "report.comparison",
     "Compression": "compression.record",
     "Graph": "graph",
     "Report": "report",

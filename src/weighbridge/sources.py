@@ -24,6 +24,7 @@ __all__ = [
     "Sizes",
     "Source",
     "check",
+    "check_there",
     "file_of",
     "is_module",
     "is_named_model",
@@ -115,6 +116,17 @@ def check(source: object, given: Given) -> None:
     """Raises ``BadSpec`` for what is no source, and for sizes that are none, before the work begins."""
     if not is_module(source) and not is_named_model(_path(source)):
         _sizes(given.batch, given.sequence, given.dims, given.inputs)
+
+
+def check_there(source: str) -> None:
+    """Raises ``BadSpec`` for a name that no file, no textbook network and no library of models can have, before the work begins."""
+    if is_named_model(source) or USER_FILE.fullmatch(source) or file_of(source) is not None:
+        return
+    from weighbridge.textbook import names
+
+    name, known = source.partition(":")[0].strip(), names()
+    if name not in known:
+        raise _unknown(source, name, known)
 
 
 def is_named_model(source: str) -> bool:
@@ -299,13 +311,10 @@ _LONGEST_PATH: Final = 4096
 
 
 def _textbook(source: str, sizes: Sizes) -> Graph:
-    from weighbridge.textbook import find, names
+    from weighbridge.textbook import find
 
-    name = source.partition(":")[0].strip()
-    known = names()
-    if name not in known:
-        raise _unknown(source, name, known)
-    _no_inputs(sizes, name)
+    check_there(source)
+    _no_inputs(sizes, source.partition(":")[0].strip())
     return find(source, sizes.parameters)
 
 

@@ -11,6 +11,7 @@ import click
 from weighbridge import __version__
 from weighbridge.cli.calculator_commands import COMMANDS as CALCULATORS
 from weighbridge.cli.check_commands import COMMANDS as CHECK
+from weighbridge.cli.compare_commands import COMMANDS as COMPARE
 from weighbridge.cli.completion import devices, sources
 from weighbridge.cli.compress_command import COMMANDS as COMPRESS
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
@@ -312,5 +313,5 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
     return lambda: carry_out(request)
 
 
-for _command in (*CALCULATORS, *CHECK, *COMPRESS, *SAVED, *WHAT_IF):
+for _command in (*CALCULATORS, *COMPARE, *CHECK, *COMPRESS, *SAVED, *WHAT_IF):
     app.add_command(_command)

@@ -18,6 +18,16 @@ def sources(context: click.Context, parameter: click.Parameter, incomplete: str)
     return _offers(names(), incomplete)
 
 
+def comparable(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Textbook networks, and published ones once it is clear that these are meant."""
+    from weighbridge.published import SCHEME
+    from weighbridge.published import names as published
+    from weighbridge.textbook import names
+
+    rows = [f"{SCHEME}{name}" for name in published()] if incomplete.startswith(SCHEME) else [SCHEME]
+    return _offers([*names(), *rows], incomplete)
+
+
 def changes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Changes up to their value or target, and the parameters of the source that is written already."""
     from click.shell_completion import CompletionItem

@@ -16,7 +16,7 @@ from weighbridge.report.json_text import parsed
 from weighbridge.report.record import told_apart
 from weighbridge.report.view import title
 
-__all__ = ["HOW_TO_SAVE", "check_saved", "read_saved", "saved_inputs"]
+__all__ = ["HOW_TO_SAVE", "STDIN", "check_saved", "read_saved", "saved_inputs"]
 
 STDIN: Final = "-"
 _MOST_BYTES: Final = 1 << 28
