@@ -75,7 +75,7 @@ def read(mobilenet: Report) -> Reading:
 def test_a_comparison_stands_above_its_reports_and_trusts_no_name(mobilenet: Report) -> None:
     grid = Grid(HOSTILE, (Column(HOSTILE), Column("n", True)), (GridRow((HOSTILE, "1")),) * 41, (HOSTILE,))
     small = grid._replace(title="small", rows=grid.rows[:1])
-    head = Comparison(HOSTILE, (HOSTILE,), (grid, small), (HOSTILE,))
+    head = Comparison(HOSTILE, "Before and after", HOSTILE, (HOSTILE,), (grid, small), (HOSTILE,))
     made = render({"before": mobilenet, "after": mobilenet}, comparison=head)
     read = Reading(made)
     assert HOSTILE not in made

@@ -88,12 +88,18 @@ class _Device(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What stands above several reports: sentences on what differs between them, and tables of it."""
+    """What stands above several reports: under ``heading`` sentences on what differs between them, and tables of it.
+
+    ``subtitles`` say in the head what is compared, where that is not the reports alone.
+    """
 
     title: str
+    heading: str
+    tool: str
     sentences: tuple[str, ...]
     grids: tuple[Grid, ...]
     notes: tuple[str, ...] = ()
+    subtitles: tuple[str, ...] = ()
 
 
 def render(
@@ -103,21 +109,22 @@ def render(
     depth: int | None = None,
     comparison: Comparison | None = None,
 ) -> str:
-    """The page of ``reports`` by their titles, which are of different names; ``comparison`` stands above them.
+    """The page of ``reports`` by their titles, which are of different names; ``comparison`` stands above them, or alone where
+    there are none.
 
     ``policy`` is the memory policy that running profiles follow; modules deeper than ``depth`` levels are closed at first.
     """
     models = tuple(_model(place, title, report, policy) for place, (title, report) in enumerate(reports.items()))
-    drawn = charts(reports, policy)
+    drawn = charts(reports, policy) if reports else ()
     figures = [(one, _figure(place, one)) for place, one in enumerate(drawn)]
     style, script = f"{_resource('report.css')}{_WIDTHS}", _resource("report.js")
     context = {
         "title": _title(models) if comparison is None else printable(comparison.title),
         "comparison": comparison,
-        "tool": models[0].page.tool,
+        "tool": models[0].page.tool if comparison is None else printable(comparison.tool),
         "models": models,
         "uncounted": any(model.page.uncounted or not model.is_exact for model in models),
-        "contents": [*([("comparison", "Before and after")] if comparison else []), *_contents(models)],
+        "contents": [*([("comparison", comparison.heading)] if comparison else []), *_contents(models)],
         "corners": triangle(reports.values(), policy),
         "depth": depth,
         "charts": {
@@ -152,6 +159,8 @@ def _enumerated(models: tuple[_Model, ...]) -> Iterator[str]:
 
 
 def _contents(models: tuple[_Model, ...]) -> Iterator[tuple[str, str]]:
+    if not models:
+        return
     if any(model.page.uncounted or not model.is_exact for model in models):
         yield "uncounted", "Not counted"
     trains = any(model.page.training for model in models)

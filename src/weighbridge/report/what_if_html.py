@@ -16,7 +16,8 @@ __all__ = ["render"]
 def render(found: WhatIf) -> str:
     """The page, with every metric and every layer that differs."""
     tables = tuple(grids(found, all_rows=True))
-    head = Comparison(title(found), tuple(sentences(found)), tables, tuple(said(found, all_rows=True)))
+    notes = tuple(said(found, all_rows=True))
+    head = Comparison(title(found), "Before and after", found.tool, tuple(sentences(found)), tables, notes)
     return render_reports(_reports(found), comparison=head)
 
 

@@ -1,0 +1,38 @@
+"""A comparison as one HTML file: its tables, and below them the reports side by side."""
+
+from __future__ import annotations
+
+from weighbridge.errors import printable
+from weighbridge.report import html_file
+from weighbridge.report.comparison import Comparison
+from weighbridge.report.comparison_page import grids, heads, said, sentences, title
+from weighbridge.report.comparison_sentences import names_of
+from weighbridge.report.record import Report
+
+__all__ = ["render"]
+
+
+def render(found: Comparison) -> str:
+    """The page, with every metric and every layer that differs; of published rows alone there is no more than that."""
+    head = html_file.Comparison(
+        title=title(found),
+        heading="Side by side",
+        tool=found.tool,
+        sentences=tuple(sentences(found)),
+        grids=tuple(grids(found, all_rows=True)),
+        notes=tuple(said(found, all_rows=True)),
+        subtitles=tuple(heads(found)),
+    )
+    return html_file.render(_reports(found), comparison=head)
+
+
+def _reports(found: Comparison) -> dict[str, Report]:
+    """The reports by what the page calls them, with the name behind a letter that stands for it."""
+    called = names_of(found)
+    return {
+        called[model.name]
+        if called[model.name] == model.name
+        else f"{called[model.name]}: {printable(model.name, 80)}": model.report
+        for model in found.models
+        if model.report is not None
+    }
