@@ -90,7 +90,7 @@ class Blamed:
         """What the figure grows with: of a time, and of the energy in it, what bounds it."""
         if budget.device is None:
             return _SHARES.get(budget.metric, _MOVED)
-        return ("macs",) if by_device(self._report)[budget.device].latency.bound == "compute" else _MOVED
+        return _MOVED if by_device(self._report)[budget.device].latency.bound == "memory" else ("macs",)
 
     def _by_share(self, names: Sequence[str]) -> Iterator[Blame]:
         """The layers by the growth of that of these figures which grew most; the largest where none did."""

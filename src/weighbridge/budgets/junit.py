@@ -53,7 +53,7 @@ def _result(suite: Element, result: Result) -> None:
     case = _case(suite, shown_budget(result))
     element = _ELEMENTS.get(result.status)
     if element is not None:
-        details = [*(printable(note, 600) for note in result.notes), *blamed(result)]
+        details = [*(printable(note, 600) for note in result.notes), *blamed(result, in_full=True)]
         _trouble(case, element, result.status, outcome(result), details)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from weighbridge.budgets.record import BaselineModel
-from weighbridge.budgets.words import differences_words
+from weighbridge.budgets.words import differences_words, several
 from weighbridge.counts import NetworkFacts
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
@@ -49,7 +49,9 @@ def lines(path: Path, updated: Iterable[Updated], look: Look, *, all_rows: bool 
 
 def _lines(path: Path, updated: tuple[Updated, ...], look: Look, all_rows: bool) -> Iterator[Line]:
     changed = [one for one in updated if one.before != one.after]
-    state = f"{len(changed):,} of {len(updated):,} models changed" if changed else "it was up to date"
+    same = len(updated) - len(changed)
+    kept = f", {same:,} {'is' if same == 1 else 'are'} as before" if same else ""
+    state = f"{several(len(changed), 'model')} changed{kept}" if changed else "it was up to date"
     yield from wrap(f"baseline {printable(str(path))}: {state}", look.measure, Style.STRONG, hanging=2)
     for one in changed:
         yield Line()

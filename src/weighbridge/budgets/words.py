@@ -24,6 +24,7 @@ __all__ = [
     "outcome",
     "percent",
     "reason",
+    "several",
     "shown_budget",
     "unchecked_sentence",
 ]
@@ -56,13 +57,14 @@ def headline(checked: Checked) -> str:
         all_pass = "it passes" if total == 1 else "all pass"
         states = ", ".join(f"{found[state]:,} {word}" for state, word in _STATES if found[state])
         became = all_pass if found[PASSED] == total else states
-        parts.append(f"{_several(total, 'budget')} of {_several(len(checked.models), 'model')}: {became}")
+        parts.append(f"{several(total, 'budget')} of {several(len(checked.models), 'model')}: {became}")
     if lost:
-        parts.append(f"{_several(len(lost), 'model')} could not be weighed: {printable(', '.join(lost))}")
+        parts.append(f"{several(len(lost), 'model')} could not be weighed: {printable(', '.join(lost))}")
     return "; ".join(parts)
 
 
-def _several(count: int, of: str) -> str:
+def several(count: int, of: str) -> str:
+    """``1 model``, ``2 models``."""
     return f"{count:,} {of}{'' if count == 1 else 's'}"
 
 
@@ -151,37 +153,47 @@ def percent(part: Fraction, whole: Fraction) -> str:
     return "" if not whole else f"{significant(float(100 * part / whole))} %"
 
 
-def blamed(result: Result, most: int | None = None) -> Iterator[str]:
-    """The layers that it is due to, the first ``most`` of them: what each has more than in the baseline, and what of it changed."""
+def blamed(result: Result, most: int | None = None, *, in_full: bool = False) -> Iterator[str]:
+    """The layers that it is due to, the first ``most`` of them: what each has more than in the baseline.
+
+    ``in_full`` says all that changed in them, where no table of the layers that differ stands below.
+    """
     layers = result.blame[:most]
     if layers and all(blame.growth is None and blame.by is not None for blame in layers):
-        yield _largest(layers)
-    yield from map(_blamed, layers)
+        yield _unlike_others(layers)
+    yield from (_blamed(blame, in_full=in_full) for blame in layers)
 
 
-def _largest(layers: Sequence[Blame]) -> str:
-    """What layers have in common of which none is known to have grown."""
+def _unlike_others(layers: Sequence[Blame]) -> str:
+    """What layers are named for of which none is known to have more of something than in the baseline."""
     figures = {blame.by for blame in layers}
-    by = next(iter(figures)) if len(figures) == 1 else None
-    those = (
-        "the layers that take longest"
-        if by == _TIMES
-        else f"the layers with most {_WORDS[by]}"
-        if by
-        else "the largest layers"
-    )
+    by = figures.pop() if len(figures) == 1 else None
+    which = "take longest" if by == _TIMES else f"have most {_WORDS[by]}" if by else "are largest"
+    if any(blame.before not in (None, blame.after) for blame in layers):
+        return f"of the layers that grew these {which}:"
     since = (
         "" if all(blame.before is None for blame in layers) else "no layer is known to have grown since the baseline; "
     )
-    return f"{since}{those}:"
+    return f"{since}these {which}:"
 
 
-def _blamed(blame: Blame) -> str:
-    grown = "" if blame.growth is None else f" has {exact(blame.growth)} {_WORDS[blame.by or '']} more"
-    sets = ", where the peak is" if blame.by is None else ""
-    described = _described(blame.after) if blame.before is None else _changed(blame.before, blame.after)
-    new = ["new"] if blame.before is None and blame.growth is not None else []
-    return f"{printable(blame.name, _NAME)}{grown}{sets}: {', '.join((*new, *described))}"
+def _blamed(blame: Blame, *, in_full: bool) -> str:
+    name = printable(blame.name, _NAME)
+    if blame.by is None:
+        name += ", where the peak is"
+    if blame.before is None:
+        new = "" if blame.growth is None else f"{_growth(blame)} more, as it is new: "
+        return f"{name}{' has ' if new else ': '}{new}{', '.join(_described(blame.after))}"
+    if blame.growth is None or blame.by is None:
+        return f"{name}: {', '.join(_changed(blame.before, blame.after))}"
+    changed = (
+        ", ".join(_changed(blame.before, blame.after)) if in_full else _values(blame.before, blame.after, blame.by)
+    )
+    return f"{name} has {_growth(blame)} more: {changed}"
+
+
+def _growth(blame: Blame) -> str:
+    return f"{exact(blame.growth or 0)} {_WORDS[blame.by or '']}"
 
 
 def _changed(old: LayerFigures, new: LayerFigures) -> Iterator[str]:
