@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -205,7 +205,8 @@ def compared(sides: Sequence[Side], weighed: Callable[[Side], Report], rate: Fra
 def _found(side: Side, weighed: Callable[[Side], Report]) -> Report | Published:
     if side.known is not None:
         return side.known
-    report = weighed(side)
+    with nullcontext() if side.checkout is None else side.checkout.explained():
+        report = weighed(side)
     if not side.written:
         return report
     notes = report.notes if side.checkout is None else tuple(map(side.checkout.said, report.notes))

@@ -70,15 +70,19 @@ class Checkout(NamedTuple):
             dict.fromkeys(self.root / one.relative_to(self.top) for one in there if one.is_relative_to(self.top))
         )
 
-    def explained(self, error: WeighbridgeError) -> WeighbridgeError:
-        """``error`` with the names that the user knows."""
-        told = type(error)(
-            self.said(error.what),
-            where=self.said(error.where),
-            hint=self.said(error.hint),
-            details=[self.said(detail) for detail in error.details],
-        )
-        return told if self.shown in told.where else told.at(self.written)
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Errors that are raised while this lasts get the names that the user knows."""
+        try:
+            yield
+        except WeighbridgeError as error:
+            told = type(error)(
+                self.said(error.what),
+                where=self.said(error.where),
+                hint=self.said(error.hint),
+                details=[self.said(detail) for detail in error.details],
+            )
+            raise (told if self.shown in told.where else told.at(self.written)) from None
 
 
 class _Entry(NamedTuple):
@@ -201,8 +205,7 @@ def at_revision(written: str) -> Iterator[Checkout]:
     """The file that ``PATH@REVISION`` names, for as long as this lasts; choices stand behind the path: ``net.py:Net@main``.
 
     Beside an ONNX model are the files that hold its weights, beside a Python file all tracked Python files, as they were then.
-    Errors that are raised while it lasts get the names that the user knows.  Raises ``BadSpec``: no git, no repository, no such revision,
-    no such file in it, content that is not here.
+    Raises ``BadSpec``: no git, no repository, no such revision, no such file in it, content that is not here.
     """
     found = _found(written)
     with tempfile.TemporaryDirectory(prefix="weighbridge-") as folder:
@@ -210,11 +213,9 @@ def at_revision(written: str) -> Iterator[Checkout]:
         place = root / found.entry.path
         shown = f"{found.path}{_SIGN}{found.revision}"
         checkout = Checkout(written, f"{place}{found.choices}", shown, root, found.repository.top)
-        try:
+        with checkout.explained():
             _restore(found, root)
-            yield checkout
-        except WeighbridgeError as error:
-            raise checkout.explained(error) from None
+        yield checkout
 
 
 def _restore(found: _Found, root: Path) -> None:

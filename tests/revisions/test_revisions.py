@@ -200,10 +200,10 @@ def test_nothing_stays_whatever_happens(repository: Scratch, in_a_temporary_fold
 
 
 def test_errors_have_the_names_that_the_user_knows(repository: Scratch) -> None:
-    with pytest.raises(BadModel) as caught, at_revision("parts/deep.toml@v1") as found:
+    with pytest.raises(BadModel) as caught, at_revision("parts/deep.toml@v1") as found, found.explained():
         raise BadModel(f"{found.source} is odd", where=f"{found.source}: line 3", details=[f"{found.root}/net.py"])
     assert str(caught.value) == "parts/deep.toml@v1: line 3: parts/deep.toml@v1 is odd: net.py"
-    with pytest.raises(BadModel) as caught, at_revision("net.toml@v1"):
+    with pytest.raises(BadModel) as caught, at_revision("net.toml@v1") as found, found.explained():
         raise BadModel("the file is empty", where="net.toml")
     assert str(caught.value) == "net.toml@v1: net.toml: the file is empty"
 

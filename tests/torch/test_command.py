@@ -108,7 +108,7 @@ def test_a_model_by_name_on_a_device(capsys: pytest.CaptureFixture[str]) -> None
         (("model.py:torch", "--input", "1x3x8x8"), ("torch is no torch.nn.Module but an object of type module",)),
         (("torchvision:resnet49",), ("torchvision has no model", "torchvision:resnet50")),
         (("torchvision:resnet18", "--input", "1x4x8x8"), ("conv1", "1x4x8x8")),
-        (("resnet34",), ("neither a file nor a textbook network", "torchvision:resnet34")),
+        (("resnet101",), ("neither a file nor a textbook network", "torchvision:resnet101")),
     ],
     ids=str,
 )

@@ -106,7 +106,8 @@ def _known(model: str) -> str | Side:
     with at_revision(model) as checkout:
         if not _is_saved(checkout.source):
             return model
-        (report,) = read_saved([checkout.source]).values()
+        with checkout.explained():
+            (report,) = read_saved([checkout.source]).values()
     return Side(model, model, known=report)
 
 

@@ -105,25 +105,31 @@ def _left_as_it_was(folders: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     finally:
+        # A package without an __init__ finds its folders anew by Python's path, so they are looked at before that is as it was.
+        new = [name for name in sys.modules if name not in before and _is_users(sys.modules[name], folders)]
         sys.path[:], sys.argv, sys.dont_write_bytecode = path, arguments, silent
         with suppress(OSError):
             os.chdir(current)
-        for name in [name for name in sys.modules if name not in before]:
-            if _is_users(sys.modules[name], folders):
-                del sys.modules[name]
+        for name in new:
+            sys.modules.pop(name, None)
 
 
 def _is_users(module: ModuleType, folders: Sequence[Path]) -> bool:
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or _INSTALLED & set(Path(file).parts):
+    places = [file] if file is not None else getattr(module, "__path__", ())
+    return any(_lies_in(place, folders) for place in places)
+
+
+def _lies_in(place: object, folders: Sequence[Path]) -> bool:
+    if not isinstance(place, str) or _INSTALLED & set(Path(place).parts):
         return False
-    return any(Path(file).is_relative_to(folder) for folder in folders)
+    return any(Path(place).is_relative_to(folder) for folder in folders)
 
 
 def _check_modules(before: Collection[str], checkout: Checkout, path: Path) -> None:
     """Raises ``BadSpec`` where a file of another revision has imported a module of the working tree."""
     for name in [name for name in sys.modules if name not in before]:
-        if _is_users(sys.modules[name], (checkout.top,)):
+        if _lies_in(getattr(sys.modules[name], "__file__", None), (checkout.top,)):
             what = f"it imports {name}, which that revision does not have and the working tree does"
             hint = "compare with a revision that has it, or a report that was saved there"
             raise BadSpec(what, where=str(path), hint=hint)
