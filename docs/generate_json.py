@@ -11,7 +11,11 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from weighbridge import estimates
 from weighbridge.compression import Compression
+from weighbridge.published import Conditions, Published
+from weighbridge.report import comparison
+from weighbridge.report.fronts import Beaten, Front, Unplaced
 from weighbridge.report.layers import LayerChange, LayerFigures
+from weighbridge.report.missed import Deadlines, Missed
 from weighbridge.report.record import Report
 from weighbridge.report.what_if import Metric
 
@@ -48,6 +52,22 @@ same holds for its keys and values.
 | `steps` | [ { `changes`, `report` } ] with `--steps`, else empty |
 | `notes` | [ text ]: what a change left as it was, and why |
 """
+SIDE_BY_SIDE = """\
+## The comparison of `weighbridge compare`
+
+`weighbridge compare MODEL MODEL… --json -` prints another object, with a whole report of each model that is weighed in it.
+`Comparison.from_json` reads it back. The same holds for its keys and values.
+
+| key | value |
+|---|---|
+| `schema`, `tool` | as in a report |
+| `models` | [ { `name`, `source`, `report`, `published` } ], of which one of the last two is null |
+| `metrics` | [ object ], every figure of every model |
+| `differences` | [ object ]: for each later model that is weighed, its layers against those of the first that is |
+| `fronts` | [ object ]: which models no other beats |
+| `deadline` | object, where a frame rate was asked for, else null |
+| `notes` | [ text ]: where published figures are from, and what else is to be known of them |
+"""
 COMPRESSION = """\
 # A compression
 
@@ -56,6 +76,17 @@ holds for its keys and values. Sizes from given ratios may have a part of a bit.
 counted.
 """
 COMPARED = {"`metrics[ ]`": Metric, "`layers[ ]`": LayerChange, "`layers[ ].before`, `layers[ ].after`": LayerFigures}
+OF_MODELS = {
+    "`models[ ].published`": Published,
+    "`models[ ].published.conditions`": Conditions,
+    "`metrics[ ]` of models": comparison.Metric,
+    "`differences[ ]`": comparison.Difference,
+    "`fronts[ ]`": Front,
+    "`fronts[ ].beaten[ ]`": Beaten,
+    "`fronts[ ].unplaced[ ]`": Unplaced,
+    "`deadline`": Deadlines,
+    "`deadline.by[ ]`": Missed,
+}
 FIRST = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "energy", "notes")
 
 
@@ -68,9 +99,14 @@ def page() -> str:
         title = ", ".join(f"`{path}`" for path in dict.fromkeys(paths)) if paths != [""] else "The whole"
         parts += [f"## {title}\n", described(record), table(record)]
     parts.append(COMPARISON)
-    for title, record in COMPARED.items():
-        parts += [f"### {title}\n", described(record), table(record)]
+    parts += of_records(COMPARED)
+    parts += [SIDE_BY_SIDE, *of_records(OF_MODELS)]
     return "\n".join([*parts, *of_a_compression()])
+
+
+def of_records(records: Mapping[str, type]) -> list[str]:
+    """Each record under its title."""
+    return [part for title, record in records.items() for part in (f"### {title}\n", described(record), table(record))]
 
 
 def of_a_compression() -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from docs import generate_commands, generate_json
 from scripts.refresh_docs import GENERATED, PAGES, refreshed, words
-from weighbridge import compress, weigh, what_if
+from weighbridge import compare, compress, weigh, what_if
 from weighbridge.compression.record import CONVENTION
 from weighbridge.devices.device import (
     KINDS,
@@ -139,6 +139,9 @@ def test_the_page_on_json_has_the_keys_of_a_report() -> None:
     collect(compress("alexnet", plan="deep-compression").to_dict())
     comparison = what_if("mlp", "low-rank=8").to_dict()
     collect({key: value for key, value in comparison.items() if key not in ("before", "after")})
+    side_by_side = compare(["mlp", "lenet5", "published:segformer_b5", "published:efficientvit_l1"], fps=30).to_dict()
+    collect({key: value for key, value in side_by_side.items() if key != "models"})
+    collect([{**model, "report": None} for model in side_by_side["models"]])
     documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
     assert keys - set(POLICIES) - report.on[0].energy.by.keys() - CONVENTION.keys() <= documented
     not_counted, runtime = {"reason"}, {"library", "pointer_bytes", "structure_bytes", "kernel_bytes"}

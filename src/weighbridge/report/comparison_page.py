@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from weighbridge.errors import printable
-from weighbridge.report.comparison import Comparison, Metric, Model
+from weighbridge.report.comparison import Comparison, Difference, Metric, Model
 from weighbridge.report.comparison_sentences import ends_of, names_of, sentences
 from weighbridge.report.figures import WORDS, Value, cell, ratio_cell, values_of
 from weighbridge.report.front_grids import deadline_grid, front_grid
@@ -132,7 +132,7 @@ def grids(found: Comparison, *, all_rows: bool = False) -> Iterator[Grid]:
     called = names_of(found)
     if any(model.published is not None for model in found.models):
         yield published_grid(found, called)
-    if found.deadline is not None:
+    if found.deadline is not None and found.deadline.by:
         yield deadline_grid(found.deadline, called)
     if any(front.best or front.beaten for front in found.fronts):
         yield front_grid(found.fronts, called)
@@ -143,17 +143,20 @@ def _layers(found: Comparison, all_rows: bool) -> Iterator[Grid]:
     called = names_of(found)
     whole = next((model.report.facts for model in found.models if model.report is not None), None)
     for one in found.differences:
-        if whole is None or not (one.layers or one.renamed):
-            continue
-        most = None if all_rows else ROWS
-        grid = layer_grid(
-            f"layers of {called[one.name]} that differ from {called[one.against]}", one.layers, whole, most
-        )
-        shown = one.renamed if all_rows else one.renamed[:_RENAMED]
-        pairs = ", ".join(printable(f"{before} -> {after}", 120) for before, after in shown)
-        more = f" and {len(one.renamed) - len(shown):,} more" if len(one.renamed) > len(shown) else ""
-        notes = (f"alike but called otherwise: {pairs}{more}",) if one.renamed else ()
-        yield grid._replace(notes=(*grid.notes, *notes))
+        name, against = called[one.name], called[one.against]
+        if one.layers and whole is not None:
+            title = f"layers of {name} that differ from {against}"
+            yield layer_grid(title, one.layers, whole, None if all_rows else ROWS)
+        if one.renamed:
+            yield _renamed(one, name, against, None if all_rows else _RENAMED)
+
+
+def _renamed(found: Difference, name: str, against: str, most: int | None) -> Grid:
+    """The layers that are alike under two names, the first of them."""
+    rows = tuple(GridRow((printable(before), printable(after))) for before, after in found.renamed[:most])
+    first = f", the first {len(rows):,}" if len(rows) < len(found.renamed) else ""
+    heading = f"layers that are alike and called otherwise: {len(found.renamed):,}{first}"
+    return Grid(heading, (Column(against), Column(name)), rows)
 
 
 def _metrics(name: str, device: str | None, found: Comparison) -> Grid:

@@ -41,7 +41,7 @@ class Unplaced(NamedTuple):
 class Front(NamedTuple):
     """The models that no other beats in all ``metrics`` at once: ``best``, in their order.
 
-    ``on`` is null for the network itself, else a device, or the conditions of published times.  Less is better in every metric but
+    ``on`` is None for the network itself, else a device, or the conditions of published times.  Less is better in every metric but
     ``published.quality``.  Models that are equal in all do not beat each other.
     """
 
