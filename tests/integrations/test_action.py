@@ -141,6 +141,17 @@ def test_every_input_is_used_and_every_input_that_is_used_is_there() -> None:
     assert STEPS[CHECK]["id"] == "check"
 
 
+def test_the_documentation_has_every_input_with_its_default() -> None:
+    page = (scratch.ROOT / "docs" / "in-your-repository.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| (.*?) ?\|$", page, re.MULTILINE))
+    assert {name: rows.get(name) for name in ACTION["inputs"]} == {
+        "budgets": "the one that is found from the working directory upwards",
+        "arguments": "",
+        "working-directory": "the root of the repository",
+        **{name: f"`{ACTION['inputs'][name]['default']}`" for name in ("extras", "python")},
+    }
+
+
 def test_a_python_that_is_too_old_is_refused_with_what_to_do(tmp_path: Path, weighbridge_repository: Path) -> None:
     old = tmp_path / "old"
     # An interpreter of which only the version differs.
