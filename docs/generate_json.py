@@ -61,7 +61,7 @@ SIDE_BY_SIDE = """\
 | key | value |
 |---|---|
 | `schema`, `tool` | as in a report |
-| `models` | [ { `name`, `source`, `report`, `published` } ], of which one of the last two is null |
+| `models` | [ object ], the first being what the others are compared with |
 | `metrics` | [ object ], every figure of every model |
 | `differences` | [ object ]: for each later model that is weighed, its layers against those of the first that is |
 | `fronts` | [ object ]: which models no other beats |
@@ -77,6 +77,7 @@ counted.
 """
 COMPARED = {"`metrics[ ]`": Metric, "`layers[ ]`": LayerChange, "`layers[ ].before`, `layers[ ].after`": LayerFigures}
 OF_MODELS = {
+    "`models[ ]`": comparison.Model,
     "`models[ ].published`": Published,
     "`models[ ].published.conditions`": Conditions,
     "`metrics[ ]` of models": comparison.Metric,

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.published import Published
 from weighbridge.report.figures import Value, quotient, values_of
 from weighbridge.report.fronts import NOTHING, Front, fronts_of
 from weighbridge.report.layers import LayerChange, layers_of
 from weighbridge.report.matching import differences
 from weighbridge.report.missed import Deadlines, deadlines_of
-from weighbridge.report.published_figures import are_comparable, conditions_of, is_of_times, published_values
+from weighbridge.report.published_figures import are_comparable, is_of_times, published_values
 from weighbridge.report.record import Report
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-    from weighbridge.published import Published
 
 __all__ = ["SCHEMA", "Comparison", "Difference", "Metric", "Model", "comparison_of"]
 
@@ -189,9 +188,9 @@ def _differences(models: Sequence[Model]) -> Iterator[Difference]:
 
 
 def _notes(models: Sequence[Model]) -> Iterator[str]:
-    """Where published figures are from, and under which conditions they hold."""
+    """Where published figures are from, and what is known about them."""
     for model in models:
         found = model.published
         if found is not None:
-            yield f"{model.name}: {conditions_of(found.conditions)}; source: {found.source}"
+            yield f"{model.name}: source: {found.source}"
             yield from (f"{model.name}: {note}" for note in found.notes)

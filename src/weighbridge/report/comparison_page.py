@@ -14,7 +14,7 @@ from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.layer_grid import ROWS, layer_grid
 from weighbridge.report.metric_rows import doubted, group_label, groups, marks, said_of
 from weighbridge.report.page import Table
-from weighbridge.report.published_grid import published_grid
+from weighbridge.report.published_grid import published_grids
 from weighbridge.report.record import by_device
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
@@ -130,8 +130,7 @@ def grids(found: Comparison, *, all_rows: bool = False) -> Iterator[Grid]:
     for device in dict.fromkeys(one.device for one in found.metrics if one.device is not None):
         yield _metrics(f"on {printable(device, 60)}", device, found)
     called = names_of(found)
-    if any(model.published is not None for model in found.models):
-        yield published_grid(found, called)
+    yield from published_grids(found, called)
     if found.deadline is not None and found.deadline.by:
         yield deadline_grid(found.deadline, called)
     if any(front.best or front.beaten for front in found.fronts):

@@ -19,7 +19,7 @@ _Row = tuple[str, Published]
 _NEARLY: Final = 0.01
 """Rates that differ by less, as a part of them, are as good as equal: published figures have two or three digits."""
 _TIMES: Final = (("latency_s", "takes {} times as long as"), ("throughput_per_s", "does {} times as many a second as"))
-_COUNTS: Final = (("macs", "MACs"), ("flops", "FLOPs"))
+_COUNTS: Final = (("macs", "MACs"), ("flops", "published FLOPs"))
 
 
 def of_published(found: Comparison, called: Mapping[str, str]) -> Iterator[str]:
