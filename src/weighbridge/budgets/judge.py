@@ -238,10 +238,10 @@ def _shown_limit(limit: Fraction, relation: str, unit: str) -> int | float:
 
 
 def _status(relation: str, value: Fraction, limit: Fraction, *, exact: bool, base_exact: bool) -> str:
-    """A lower bound above the limit is over it, whatever it misses; below one that is a lower bound itself all is well."""
-    breaks = {"<=": value > limit, "<": value >= limit, "==": value != limit}[relation]
-    if exact and base_exact:
-        return OVER if breaks else PASSED
-    if base_exact and (value > limit or (breaks and relation == "<")):
+    """What is sure of every value from a lower bound on, and of every limit from that of a baseline that is one."""
+    above = value > limit or (relation == "<" and value == limit)
+    below = relation == "==" and value < limit
+    if (above and base_exact) or (below and exact):
         return OVER
-    return PASSED if exact and not breaks and relation != "==" else NOT_EXACT
+    passes = exact and not above and (relation != "==" or (value == limit and base_exact))
+    return PASSED if passes else NOT_EXACT

@@ -150,6 +150,8 @@ def _bound(text: str, metric: Metric, relation: str, *, grows: bool) -> tuple[Fr
         if not grows:
             raise BadSpec(f"{shown(text)} of what?", hint=f"write {metric.name} grows {relation} {text}")
         value /= 100
+        if value < -1:
+            raise BadSpec("nothing shrinks by more than all of it", hint="give a share from -100 % on")
     else:
         value *= _unit(unit, found[2], metric)
     if not grows and value < 0:

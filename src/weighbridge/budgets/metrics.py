@@ -90,7 +90,7 @@ def metric_named(name: str) -> Metric:
     if name.startswith(PEAK):
         policy = name.removeprefix(PEAK)
         raise BadSpec(f"there is no memory policy {shown(policy)}", hint=nearest(policy, POLICIES, "the policies are"))
-    names = (*_METRICS, PEAK.removesuffix("."), *(f"{beginning.name}REGION" for beginning in _OPEN))
+    names = (PEAK.removesuffix("."), *_METRICS, *(f"{beginning.name}REGION" for beginning in _OPEN))
     raise BadSpec(f"there is no metric {shown(name)}", hint=nearest(name, names, "the metrics are"))
 
 

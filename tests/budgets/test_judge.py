@@ -1,0 +1,251 @@
+"""What becomes of a budget: nothing passes that may be over, nothing is over that may pass, and what is not there is told."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from tests.budgets.made import held, reason, result
+from tests.report.samples import alexnet, node, on_device, report
+from weighbridge import weigh
+from weighbridge.budgets.record import NOT_EXACT, OVER, PASSED, Checked
+from weighbridge.report import Report
+
+ODD = node("odd", operator="unknown", origin="my.Op", macs=None)
+
+
+def with_macs(macs: int, exact: bool) -> Report:
+    """A report of so many MACs; a lower bound unless ``exact``."""
+    made = report(alexnet()[:1] if exact else [*alexnet()[:1], ODD])
+    return replace(made, facts=made.facts._replace(macs=macs))
+
+
+def with_peak(size: int | None) -> Report:
+    made = report(alexnet()[:2])
+    return replace(made, memory=made.memory._replace(peak_bytes={"pair": size, "live": size}, exact=size is not None))
+
+
+def may_be(value: int, exact: bool, around: Fraction) -> set[Fraction]:
+    """What a number may truly be: itself, or of a lower bound anything from there on, of which what is ``around`` decides."""
+    beyond = (around - 1, around, around + 1, Fraction(10**9))
+    return {Fraction(value), *(one for one in beyond if one >= value and not exact)}
+
+
+def passes(value: Fraction, relation: str, limit: Fraction) -> bool:
+    return {"<=": value <= limit, "<": value < limit, "==": value == limit}[relation]
+
+
+def expected(found: set[bool]) -> str:
+    return NOT_EXACT if len(found) > 1 else PASSED if found == {True} else OVER
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", "=="])
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("value", [0, 99, 100, 101])
+def test_a_limit_decides_where_every_value_that_may_be_true_does(value: int, exact: bool, relation: str) -> None:
+    found = result(with_macs(value, exact), f"macs {relation} 100")
+    assert found.status == expected(
+        {passes(one, relation, Fraction(100)) for one in may_be(value, exact, Fraction(100))}
+    )
+    assert (found.value, found.exact) == (value, exact)
+    assert found.limit == (99 if relation == "<" else 100)
+    assert found.over_by == (value - found.limit if found.status == OVER else None)
+    assert ("not counted: odd (my.Op): there is no rule for this operator" in found.notes) == (not exact)
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", "=="])
+@pytest.mark.parametrize("bound", ["2 %", "0 %", "-10 %", "-100 %", "7", "-7", "0"])
+def test_growth_decides_where_every_pair_that_may_be_true_does(relation: str, bound: str) -> None:
+    number = Fraction(bound.split(maxsplit=1)[0])
+    factor, more = (1 + number / 100, Fraction(0)) if "%" in bound else (Fraction(1), number)
+    sides = itertools.product((0, 50, 90, 99, 100, 102, 103, 107), (True, False), (0, 50, 100), (True, False))
+    for value, exact, base, base_exact in sides:
+        found = result(with_macs(value, exact), f"macs grow {relation} {bound}", with_macs(base, base_exact))
+        truths = {
+            passes(one, relation, before * factor + more)
+            for before in may_be(base, base_exact, (value - more) / factor if factor else Fraction(0))
+            for one in may_be(value, exact, before * factor + more)
+        }
+        if bound == "-100 %" and not base_exact and found.status == NOT_EXACT:
+            continue  # the limit is 0 whatever the baseline is, which is said once that is exact
+        assert found.status == expected(truths), (value, exact, base, base_exact)
+        assert found.baseline == base
+
+
+def test_any_growth_from_nothing_is_over() -> None:
+    assert result(with_macs(1, True), "macs grow <= 1000 %", with_macs(0, True)).status == OVER
+    assert result(with_macs(0, True), "macs grow <= 0 %", with_macs(0, True)).status == PASSED
+
+
+def test_large_numbers_are_compared_exactly() -> None:
+    huge = 10**25
+    grown = with_macs(huge + huge // 50 + 1, True)
+    found = result(grown, "macs grow <= 2 %", with_macs(huge, True))
+    assert (found.status, found.over_by, found.limit) == (OVER, 1, huge + huge // 50)
+    assert result(with_macs(huge + 1, True), "macs <= 1e25").over_by == 1
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", "=="])
+def test_what_is_unknown_decides_nothing(relation: str) -> None:
+    found = result(with_peak(None), f"peak_bytes.live {relation} 100")
+    assert (found.status, found.value, found.exact, found.over_by) == (NOT_EXACT, None, False, None)
+    for value, base in ((None, 5), (5, None), (None, None)):
+        grown = result(with_peak(value), f"peak_bytes.live grows {relation} 2 %", with_peak(base))
+        assert (grown.status, grown.baseline) == (NOT_EXACT, base)
+
+
+def test_a_tensor_of_unknown_size_is_named() -> None:
+    made = report([node("a"), node("b", output=None)])
+    found = result(made, "peak_bytes.live <= 1 GiB")
+    assert (found.status, found.notes) == (NOT_EXACT, ("the size of b is not known",))
+
+
+@pytest.mark.parametrize(("limit", "status"), [("0.83304 ms", PASSED), ("0.83303 ms", OVER), ("1 s", PASSED)])
+def test_a_time_is_not_over_for_its_rounding(limit: str, status: str) -> None:
+    """LeNet-5 on the toy device: 833,040 operations at 1 G a second, which a float does not hold exactly."""
+    made = weigh("lenet5", on="toy")
+    (latency,) = (on.latency for on in made.on)
+    assert latency.floor_s is not None
+    found = result(made, f"floor_s <= {limit} on toy", on=["toy"])
+    assert (found.status, found.unit, found.value) == (status, "s", latency.floor_s)
+    raised = made.on[0]._replace(latency=latency._replace(floor_s=latency.floor_s * (1 + 2**-52)))
+    assert result(replace(made, on=(raised,)), "floor_s <= 0.83304 ms on toy", on=["toy"]).status == PASSED
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status"), [("fits", PASSED), ("does not fit", OVER), ("unknown", NOT_EXACT), ("new word", NOT_EXACT)]
+)
+def test_a_verdict(verdict: str, status: str) -> None:
+    on = on_device(needed=1_048_577) if verdict == "does not fit" else on_device(needed=5, peak=5)
+    made = report(alexnet(), on=(on._replace(fit=on.fit._replace(verdict=verdict, notes=("why",))),))
+    found = result(made, "fits on stm32f746", on=["stm32f746"])
+    assert (found.status, found.value, found.exact, found.limit) == (status, verdict, status != NOT_EXACT, None)
+    assert ("why" in found.notes) == (status == NOT_EXACT)
+    if status == OVER:
+        assert found.over_by == max(region.short_bytes or 0 for region in on.fit.regions)
+        assert found.notes == ("flash is 1 B short", "sram is 1,436,032 B short")
+
+
+def test_a_part_that_is_too_large_does_not_fit_whatever_the_rest_is() -> None:
+    on = on_device(needed=1_048_577, peak=5)
+    regions = tuple(region._replace(exact=region.name != "flash") for region in on.fit.regions)
+    made = report(alexnet(), on=(on._replace(fit=on.fit._replace(regions=regions)),))
+    found = result(made, "fits", on=["stm32f746"])
+    assert (found.status, found.over_by, found.notes) == (OVER, 1, ("flash is at least 1 B short",))
+
+
+@pytest.mark.parametrize("metric", ["floor_s <= 1 s", "layerwise_s <= 1 s", "needed_bytes.sram <= 1 B", "fits"])
+def test_a_figure_of_the_device_that_nobody_checked_is_told(metric: str) -> None:
+    on = on_device()
+    regions = tuple(region._replace(verified=False) for region in on.fit.regions)
+    for verified in (True, False):
+        fit = on.fit if verified else on.fit._replace(regions=regions)
+        made = report(alexnet(), on=(on._replace(fit=fit, latency=on.latency._replace(verified=verified)),))
+        found = result(made, f"{metric} on stm32f746", on=["stm32f746"])
+        said = "it rests on a figure of stm32f746 that is not verified"
+        assert (said in found.notes) == (not verified)
+
+
+def test_a_peak_may_name_the_board_it_is_meant_for() -> None:
+    made = weigh("lenet5", on=["toy", "stm32f746"])
+    everywhere = result(made, "peak_bytes <= 16 KiB under live")
+    for device in ("toy", "STM32F746", "stm32f746"):
+        found = result(made, f"peak_bytes <= 16 KiB under live on {device}", on=["toy", "stm32f746"])
+        assert found[1:] == everywhere[1:]
+        assert found.budget.device is None
+
+
+def test_the_only_device_needs_no_name_and_capitals_do_not_matter() -> None:
+    made = weigh("lenet5", on="toy")
+    for text in ("floor_s <= 1 ms", "floor_s <= 1 ms on TOY"):
+        assert result(made, text, on=["toy"]).budget.device == "toy"
+    board = weigh("lenet5", on="stm32f746")
+    found = [result(board, f"needed_bytes.{region} <= 1 MiB", on=["stm32f746"]) for region in ("SRAM", "sram", "Sram")]
+    assert {(one.budget.metric, one.value) for one in found} == {("needed_bytes.SRAM", 23_520)}
+
+
+def test_a_device_of_a_file_is_named_as_in_on_or_by_its_own_name(tmp_path) -> None:
+    from pathlib import Path
+
+    from weighbridge.devices.catalogue import __file__ as catalogue
+
+    boards = tmp_path / "boards"
+    boards.mkdir()
+    toy = (Path(catalogue).parent / "toy.toml").read_text(encoding="utf-8")
+    (boards / "mine.toml").write_text(toy.replace('name = "toy"', 'name = "my-board"'), encoding="utf-8")
+    on = [str(boards / "mine.toml"), "toy"]
+    made = weigh("lenet5", on=on)
+    for name in ("my-board", "My Board", "mine.toml", "boards/mine.toml", "./boards/mine.toml"):
+        assert result(made, f"floor_s <= 1 ms on {name}", on=on).budget.device == "my-board"
+    assert "is not weighed on 'other/mine.toml'" in reason(made, "floor_s <= 1 ms on other/mine.toml", on=on)
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (
+            "peak_bytes <= 1 MiB under eager",
+            "eager does not apply to this model: there is no record of a run in PyTorch",
+        ),
+        ("peak_bytes <= 1 MiB under nhcwb16_vela", "Vela takes integers, not floating point; there are pair, live"),
+        ("peak_bytes <= 1 MiB under live on stm32f745", "not weighed on 'stm32f745'; did you mean stm32f746?"),
+        ("peak_bytes <= 1 MiB under live on nothing", "it is weighed on toy, stm32f746; else add it to on"),
+        ("floor_s <= 1 ms on h100", "this model is not weighed on 'h100'"),
+        ("floor_s <= 1 ms", "floor_s is of a device, and the budget does not say which; write on toy or on stm32f746"),
+        ("fits", "this is asked of a device, and the budget does not say which"),
+        ("needed_bytes.SRM <= 1 kB on stm32f746", "no needed_bytes.SRM on stm32f746; did you mean needed_bytes.SRAM?"),
+        ("energy_j <= 1 mJ on stm32f746", "stm32f746 has no energies, so this model has no energy_j on it"),
+        ("energy.SRAM_j <= 1 mJ", 'no energy is weighed; name a table of energies: energy = "45nm"'),
+        ("training.total_bytes <= 1 GB", "training is not weighed; say how it is trained"),
+        ("macs grow <= 2 %", "there is none of this model; run `weighbridge check --update`"),
+    ],
+)
+def test_what_there_is_not_is_no_pass(budget: str, words: str) -> None:
+    made = weigh("lenet5", on=["toy", "stm32f746"])
+    why = reason(made, budget, on=["toy", "stm32f746"])
+    assert words in why
+    _, unchecked = held(made, [budget, "macs <= 1 G"], on=["toy", "stm32f746"])
+    assert Checked("", (), unchecked).exit_code == 2
+
+
+def test_a_model_on_no_device_says_how_to_name_one() -> None:
+    made = weigh("lenet5")
+    assert 'name one: on = ["stm32f746"]' in reason(made, "fits")
+    assert "add it: on = ['toy']" in reason(made, "fits on toy")
+
+
+def test_growth_of_what_the_baseline_does_not_have_is_no_pass() -> None:
+    before, after = weigh("lenet5"), weigh("lenet5", on="toy")
+    assert "the baseline has no floor_s on toy of this model" in reason(after, "floor_s grows <= 2 %", before, ["toy"])
+    assert result(after, "macs grow <= 0 %", before, ["toy"]).status == PASSED
+
+
+def test_variables_are_known_to_be_none() -> None:
+    assert result(weigh("lenet5"), "variable_bytes <= 0").status == PASSED
+    made = weigh("lenet5")
+    unknown = replace(made, memory=made.memory._replace(variable_bytes=None))
+    assert result(unknown, "variable_bytes <= 1 GB").status == NOT_EXACT
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_what_is_no_number_is_unknown(value: float) -> None:
+    made = weigh("lenet5", on="toy")
+    odd = replace(made, on=(made.on[0]._replace(latency=made.on[0].latency._replace(floor_s=value)),))
+    assert result(odd, "floor_s <= 1 s", on=["toy"]).status == NOT_EXACT
+
+
+def test_the_exit_code_is_that_of_the_worst() -> None:
+    made = with_macs(100, False)
+
+    def code(*budgets: str) -> int:
+        model, unchecked = held(made, budgets)
+        return Checked("", (model,), unchecked).exit_code
+
+    assert code("parameters <= 1 G") == 3
+    assert code("macs <= 99", "macs <= 1 k") == 1
+    assert code("macs <= 99", "macs <= 1 k", "macs grow <= 2 %") == 2
+    exact, unchecked = held(with_macs(100, True), ["macs <= 100"])
+    assert Checked("", (exact,), unchecked).exit_code == 0
