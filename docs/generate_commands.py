@@ -41,10 +41,10 @@ _TAIL = """\
 | code | meaning |
 |---|---|
 | 0 | fine |
-| 1 | does not fit, with `--require-fit` |
+| 1 | does not fit, with `--require-fit`; over budget, of `weighbridge check` |
 | 2 | bad input or usage: one line on standard error says what, where, what to do; the faults of a file are listed below it |
 | 2 | a device named by itself has no rate at the `--precision` asked for; the report is written all the same |
-| 3 | not exact, with `--strict` |
+| 3 | not exact, with `--strict` and of `weighbridge check` |
 
 Progress and warnings go to standard error. With `--json -`, `--csv -` or `--markdown -` standard output has that and nothing
 else.

@@ -10,11 +10,13 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from weighbridge import estimates
+from weighbridge.budgets.record import Blame, Budget, Result, Unchecked
 from weighbridge.compression import Compression
 from weighbridge.published import Conditions, Published
 from weighbridge.report import comparison
 from weighbridge.report.fronts import Beaten, Front, Unplaced
 from weighbridge.report.layers import LayerChange, LayerFigures
+from weighbridge.report.matching import Differences
 from weighbridge.report.missed import Deadlines, Missed
 from weighbridge.report.record import Report
 from weighbridge.report.what_if import Metric
@@ -68,6 +70,19 @@ SIDE_BY_SIDE = """\
 | `deadline` | object, where a frame rate was asked for, else null |
 | `notes` | [ text ]: where published figures are from, and what else is to be known of them |
 """
+CHECK = """\
+## The check of `weighbridge check`
+
+`weighbridge check --json -` prints another object; `weighbridge.check().to_dict()` is the same in Python. The same holds for its keys
+and values. The reports are left out, as `weighbridge weigh` writes them.
+
+| key | value |
+|---|---|
+| `schema`, `tool` | as in a report |
+| `exit_code` | whole number: 0 all pass, 1 over budget, 2 something was not checked, 3 not exact |
+| `models` | [ { `name`, `source`, `results`, `differences` } ]; `differences` from the baseline, null where it does not have the model |
+| `unchecked` | [ object ], what nothing is known of |
+"""
 COMPRESSION = """\
 # A compression
 
@@ -88,6 +103,13 @@ OF_MODELS = {
     "`deadline`": Deadlines,
     "`deadline.by[ ]`": Missed,
 }
+OF_A_CHECK = {
+    "`models[ ].results[ ]`": Result,
+    "`models[ ].results[ ].budget`": Budget,
+    "`models[ ].results[ ].blame[ ]`": Blame,
+    "`models[ ].differences`": Differences,
+    "`unchecked[ ]`": Unchecked,
+}
 FIRST = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "energy", "notes")
 
 
@@ -102,6 +124,7 @@ def page() -> str:
     parts.append(COMPARISON)
     parts += of_records(COMPARED)
     parts += [SIDE_BY_SIDE, *of_records(OF_MODELS)]
+    parts += [CHECK, *of_records(OF_A_CHECK)]
     return "\n".join([*parts, *of_a_compression()])
 
 

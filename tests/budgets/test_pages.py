@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import pytest
 
 from weighbridge import weigh
-from weighbridge.budgets.check_json import to_plain, to_text
 from weighbridge.budgets.junit import render
 from weighbridge.budgets.language import budget_of
 from weighbridge.budgets.page import markdown, text
@@ -60,6 +59,7 @@ def _text(checked: Checked, **options: bool) -> str:
 
 def test_all_pass() -> None:
     shown = _text(_checked(_PASSES, _PASSES))
+    assert shown == str(_checked(_PASSES, _PASSES))
     assert shown.startswith("2 budgets of 1 model: all pass\n")
     assert "over" not in shown
     assert "passed  parameters <= 61706  61,706  <= 61,706" in shown
@@ -134,14 +134,14 @@ def test_what_was_not_checked_is_never_passed_over() -> None:
         ("net", "2", "1"),
         ("lost", "1", "1"),
     ]
-    assert to_plain(checked)["unchecked"] == [one._asdict() for one in checked.unchecked]
+    assert checked.to_dict()["unchecked"] == [one._asdict() for one in checked.unchecked]
     alone = checked._replace(models=(), unchecked=checked.unchecked[1:])
     assert _text(alone).startswith("1 model could not be weighed: lost\n")
 
 
 def test_many_layers_are_cut_short_unless_all_are_asked_for() -> None:
     many = _OVER._replace(blame=tuple(Blame(f"conv{place}", _OLD, _WIDE, "macs", 1_152) for place in range(9)))
-    assert "and 6 more layers; --all shows them" in _text(_checked(many))
+    assert "  --all names 6 more\n" in _text(_checked(many))
     assert "conv8" in _text(_checked(many), all_rows=True)
     assert "conv8" in markdown(_checked(many))
     assert "conv8" in render(_checked(many))
@@ -210,11 +210,11 @@ def test_hostile_names_harm_no_page(name: str) -> None:
     ElementTree.fromstring(render(checked))
     assert "<b>" not in markdown(checked)
     assert "[x](javascript" not in markdown(checked)
-    json.loads(to_text(checked))
+    json.loads(checked.to_json())
 
 
 def test_json_has_the_records_under_their_names() -> None:
-    data = json.loads(to_text(_checked(_OVER, _GROWN, differences=_DIFFERENCES)))
+    data = json.loads(_checked(_OVER, _GROWN, differences=_DIFFERENCES).to_json())
     assert list(data) == ["schema", "tool", "exit_code", "models", "unchecked"]
     assert (data["schema"], data["exit_code"]) == (1, 1)
     (model,) = data["models"]

@@ -6,16 +6,11 @@ from fractions import Fraction
 from typing import Final
 
 from weighbridge.budgets.record import Budget, Checked, CheckedModel, Result
-from weighbridge.report.json import layout, plain
+from weighbridge.report.json import plain
 
-__all__ = ["SCHEMA", "to_plain", "to_text"]
+__all__ = ["SCHEMA", "to_plain"]
 
 SCHEMA: Final = 1
-
-
-def to_text(checked: Checked) -> str:
-    """The JSON text: ASCII, ints exact however large, no NaN and no infinity."""
-    return layout(to_plain(checked))
 
 
 def to_plain(checked: Checked) -> dict[str, object]:

@@ -83,7 +83,7 @@ def _why(result: Result, all_rows: bool) -> Iterator[str]:
     most = len(result.blame) if all_rows or len(result.blame) <= _BLAMED + 1 else _BLAMED
     yield from blamed(result, most)
     if most < len(result.blame):
-        yield f"and {len(result.blame) - most:,} more layers; --all shows them"
+        yield f"--all names {len(result.blame) - most:,} more"
 
 
 def _notes(model: CheckedModel) -> list[str]:

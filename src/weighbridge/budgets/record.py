@@ -96,7 +96,7 @@ class Blame(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a budget.
+    """What became of a budget: ``status`` is ``passed``, ``over budget`` or ``not exact``.
 
     ``value`` is that of the network, None where it is unknown, and a lower bound unless ``exact``; ``baseline`` what it was there, None
     unless the budget is one of growth.  ``limit`` is the largest value that passes, in ``unit``, and ``over_by`` what ``value`` has
@@ -152,3 +152,22 @@ class Checked(NamedTuple):
         if OVER in found:
             return _OVER_BUDGET
         return _INEXACT if NOT_EXACT in found else 0
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain dicts, lists, numbers and strings, as the JSON has them."""
+        from weighbridge.budgets.check_json import to_plain
+
+        return to_plain(self)
+
+    def to_json(self) -> str:
+        """The JSON text: ASCII, ints exact however large, no NaN and no infinity."""
+        from weighbridge.report.json import layout
+
+        return layout(self.to_dict())
+
+    def __str__(self) -> str:
+        """The page as text, 100 columns wide."""
+        from weighbridge.budgets.page import text
+        from weighbridge.report.terminal import Look
+
+        return text(self, Look(100))

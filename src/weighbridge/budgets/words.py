@@ -238,7 +238,7 @@ def layers_sentence(model: CheckedModel) -> str:
 def differences_words(found: Differences) -> str:
     """``20 as in the baseline, 1 of them renamed (a -> b), 1 changed, 2 new, 1 gone``."""
     kinds = Counter("new" if one.before is None else "gone" if one.after is None else "changed" for one in found.layers)
-    parts = [f"{found.same:,} as in the baseline"]
+    parts = [f"{exact(found.same) if found.same else 'none'} as in the baseline"]
     if found.renamed:
         named = ", ".join(f"{printable(old, _NAME)} -> {printable(new, _NAME)}" for old, new in found.renamed[:3])
         more = f" and {len(found.renamed) - 3:,} more" if len(found.renamed) > 3 else ""

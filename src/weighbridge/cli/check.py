@@ -136,9 +136,7 @@ def _write(checked: Checked, target: Target, *, all_rows: bool) -> None:
 
 def _content(checked: Checked, kind: str) -> str:
     if kind == "json":
-        from weighbridge.budgets.check_json import to_text
-
-        return to_text(checked)
+        return checked.to_json()
     if kind == "junit":
         from weighbridge.budgets.junit import render
 
