@@ -13,7 +13,7 @@ import pytest
 
 from docs import generate_commands, generate_json
 from scripts.refresh_docs import GENERATED, PAGES, refreshed, words
-from weighbridge import compare, compress, weigh, what_if
+from weighbridge import check, compare, compress, weigh, what_if
 from weighbridge.compression.record import CONVENTION
 from weighbridge.devices.device import (
     KINDS,
@@ -122,7 +122,7 @@ def test_generated_pages_are_among_those_that_are_checked() -> None:
     assert set(GENERATED) <= set(PAGES)
 
 
-def test_the_page_on_json_has_the_keys_of_a_report() -> None:
+def test_the_page_on_json_has_the_keys_of_a_report(tmp_path: Path) -> None:
     keys: set[str] = set()
 
     def collect(value: object) -> None:
@@ -142,6 +142,11 @@ def test_the_page_on_json_has_the_keys_of_a_report() -> None:
     side_by_side = compare(["mlp", "lenet5", "published:segformer_b5", "published:efficientvit_l1"], fps=30).to_dict()
     collect({key: value for key, value in side_by_side.items() if key != "models"})
     collect([{**model, "report": None} for model in side_by_side["models"]])
+    budgets = tmp_path / "weighbridge.toml"
+    budgets.write_text(
+        '[models.net]\nsource = "lenet5"\nbudgets = ["macs <= 1", "macs grow <= 1 %"]\n', encoding="utf-8"
+    )
+    collect(check(budgets).to_dict())
     documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
     assert keys - set(POLICIES) - report.on[0].energy.by.keys() - CONVENTION.keys() <= documented
     not_counted, runtime = {"reason"}, {"library", "pointer_bytes", "structure_bytes", "kernel_bytes"}
