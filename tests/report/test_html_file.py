@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from fractions import Fraction
 from hashlib import sha256
 from html.parser import HTMLParser
 
@@ -12,8 +13,11 @@ import pytest
 
 import weighbridge
 from tests.report.samples import alexnet, node, on_device, report
+from weighbridge.published import Conditions, Published
 from weighbridge.report import Report
 from weighbridge.report.charts.kinds import KINDS
+from weighbridge.report.comparison import Model, comparison_of
+from weighbridge.report.comparison_html import render as render_comparison
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.html_file import _SECTIONS, Comparison, render
 
@@ -199,3 +203,19 @@ def test_every_device_has_a_part_of_its_own_with_its_charts(names: tuple[str, ..
     parts = html.partition('<section id="energy">')[0].split('<section id="device-')[1:]
     assert len({re.search("<h3>(.*?)</h3>", part)[1] for part in parts}) == len(names)  # type: ignore[index]
     assert [part.count('<figure id="chart-') for part in parts] == [3] * len(names)
+
+
+def test_a_comparison_of_models_stands_above_their_reports_or_alone() -> None:
+    row = Published(HOSTILE, HOSTILE, HOSTILE, macs=Fraction(9), latency_s=Fraction(1), conditions=Conditions(HOSTILE))
+    rows = [Model(f"{HOSTILE}{place}", "", None, row._replace(name=f"{HOSTILE}{place}")) for place in range(2)]
+    weighed = [Model(name, name, weighbridge.weigh(name)) for name in ("mlp", "lenet5")]
+    alone = render_comparison(comparison_of(rows, tool="weighbridge", fps=Fraction(30)))
+    whole = render_comparison(comparison_of([*weighed, *rows], tool="weighbridge"))
+    for made in (alone, whole):
+        assert HOSTILE not in made
+        assert Reading(made).open == []
+        assert "Side by side" in made
+        assert "Before and after" not in made
+        assert "what is published stands by itself" in made
+    assert ">Verdict<" not in alone
+    assert whole.index("Side by side") < whole.index(">Verdict<")

@@ -37,7 +37,7 @@ _PARTS: Final = (
 def names_of(found: Comparison) -> Mapping[str, str]:
     """Of each model's name what a page calls it: the name, or the end of it, or a letter where one of both is too long."""
     names = [model.name for model in found.models]
-    shown, ends = [printable(name, 80) for name in names], ends_of(found)
+    shown, ends = [printable(_plain_name(model), 80) for model in found.models], ends_of(found)
     letters = [chr(ord("A") + place) if place < 26 else f"no. {place + 1}" for place in range(len(names))]
     fitting = (
         kind
@@ -53,8 +53,12 @@ def ends_of(found: Comparison) -> list[str]:
 
 
 def _end(model: Model) -> str:
-    name = model.published.name if model.published is not None else model.name
-    return printable(name.replace("\\", "/").rstrip("/").rpartition("/")[2], 80)
+    return printable(_plain_name(model).replace("\\", "/").rstrip("/").rpartition("/")[2], 80)
+
+
+def _plain_name(model: Model) -> str:
+    """The name, that of a published row without what marks it as one."""
+    return model.name if model.published is None else model.published.name
 
 
 def _joined(words: Sequence[str], last: str = "and") -> str:
@@ -157,7 +161,11 @@ def _totals(found: Comparison, first: str, name: str, place: int) -> str:
         where = f"on {printable(device, 60)}"
         parts.append(_times(floor, base, other, f"the latency floor {where}", f"the same latency floor {where}"))
     said = _joined([part for part in parts if part])
-    return f"against {first}, {name} has {said}" if said else f"of {name} and {first} no figure has a known ratio"
+    return (
+        f"against {first}, {name} has {said}"
+        if said
+        else f"between {name} and {first} no ratio of the main figures is known"
+    )
 
 
 def _is_equal(metric: Metric, base: int, other: int) -> bool:
@@ -179,7 +187,9 @@ def _times(metric: Metric, base: int, other: int, what: str, same: str) -> str:
     if ratio is None:
         return ""
     if exact_here and exact_there:
-        return same if metric.values[base] == metric.values[other] else f"{significant(ratio)} times {what}"
+        if metric.values[base] == metric.values[other]:
+            return same
+        return f"{significant(ratio)} times {what}" if ratio else f"no {what.removeprefix('the ')}"
     bound = {(True, False): "at most ", (False, True): "at least "}.get((exact_here, exact_there))
     if bound is None:
         return f"{significant(ratio)} times {what} as far as they are counted"
@@ -206,11 +216,8 @@ def _sides(same: int, changed: Sequence[LayerChange], new: int, gone: int, first
     what = _joined(_what_differs(changed), "or")
     differ = f"{exact(len(changed))} {_differ(len(changed))} in {what}"
     if not new and not gone:
-        alike = (
-            f"{differ}, {exact(same)} {_is(same)} alike"
-            if same
-            else f"each of the {exact(len(changed))} {_differ(1)} in {what}"
-        )
+        each = "the only one differs" if len(changed) == 1 else f"all {exact(len(changed))} differ"
+        alike = f"{differ}, {exact(same)} {_is(same)} alike" if same else f"{each} in {what}"
         return f"{name} has the layers of {first}, one for one: {alike}"
     parts = [differ] * bool(changed)
     parts += [f"{exact(new)} {_is(new)} new"] * bool(new) + [f"{exact(gone)} of {first} {_is(gone)} gone"] * bool(gone)

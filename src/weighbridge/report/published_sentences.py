@@ -58,8 +58,9 @@ def _pair(first: _Row, later: _Row) -> Iterator[str]:
             yield f"{head} ({conditions_of(first[1].conditions)})"
             continue
         figure, unit = count
-        counts = significant(float(getattr(larger[1], figure) / getattr(smaller[1], figure)))
-        yield f"{head} for {counts} times the {unit} ({conditions_of(first[1].conditions)})"
+        more = getattr(larger[1], figure) / getattr(smaller[1], figure)
+        counts = f"as many {unit}" if more == 1 else f"{significant(float(more))} times the {unit}"
+        yield f"{head} for {counts} ({conditions_of(first[1].conditions)})"
         yield from _rates(larger, smaller, name, figure, unit)
 
 
