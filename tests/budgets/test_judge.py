@@ -11,7 +11,11 @@ import pytest
 from tests.budgets.made import held, reason, result
 from tests.report.samples import alexnet, node, on_device, report
 from weighbridge import weigh
-from weighbridge.budgets.record import NOT_EXACT, OVER, PASSED, Checked
+from weighbridge.budgets.baseline import baseline_of
+from weighbridge.budgets.judge import judged
+from weighbridge.budgets.language import budget_of
+from weighbridge.budgets.record import NOT_EXACT, OVER, PASSED, Checked, ModelBudgets
+from weighbridge.budgets.weighed_on import Devices
 from weighbridge.report import Report
 
 ODD = node("odd", operator="unknown", origin="my.Op", macs=None)
@@ -137,16 +141,45 @@ def test_a_part_that_is_too_large_does_not_fit_whatever_the_rest_is() -> None:
     assert (found.status, found.over_by, found.notes) == (OVER, 1, ("flash is at least 1 B short",))
 
 
-@pytest.mark.parametrize("metric", ["floor_s <= 1 s", "layerwise_s <= 1 s", "needed_bytes.sram <= 1 B", "fits"])
-def test_a_figure_of_the_device_that_nobody_checked_is_told(metric: str) -> None:
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("floor_s <= 1 s", "it rests on a figure of stm32f746 that is not verified"),
+        ("layerwise_s <= 1 s", "it rests on a figure of stm32f746 that is not verified"),
+        ("needed_bytes.sram <= 1 B", "the size of sram is not verified"),
+        ("fits", "the size of flash is not verified"),
+    ],
+)
+def test_a_figure_of_the_device_that_nobody_checked_is_told(metric: str, said: str) -> None:
     on = on_device()
     regions = tuple(region._replace(verified=False) for region in on.fit.regions)
     for verified in (True, False):
         fit = on.fit if verified else on.fit._replace(regions=regions)
         made = report(alexnet(), on=(on._replace(fit=fit, latency=on.latency._replace(verified=verified)),))
         found = result(made, f"{metric} on stm32f746", on=["stm32f746"])
-        said = "it rests on a figure of stm32f746 that is not verified"
         assert (said in found.notes) == (not verified)
+
+
+def test_what_lies_in_a_memory_and_is_in_no_number_is_told() -> None:
+    on = on_device(needed=5, peak=5)
+    regions = tuple(region._replace(estimated_bytes=7, uncounted=("code",)) for region in on.fit.regions)
+    made = report(alexnet(), on=(on._replace(fit=on.fit._replace(regions=regions)),))
+    needed = result(made, "needed_bytes.sram <= 9 B on stm32f746", on=["stm32f746"])
+    assert needed.notes == (
+        "7 B of the runtime's own data in sram are an estimate, and not in it",
+        "what is in sram beside it is not counted: code",
+    )
+    verdict = result(made, "fits on stm32f746", on=["stm32f746"])
+    assert (verdict.status, len(verdict.notes)) == (PASSED, 4)
+    assert "7 B of the runtime's own data in flash are an estimate, which the verdict takes in" in verdict.notes
+
+
+def test_a_baseline_of_another_source_is_told() -> None:
+    before, after = with_macs(100, True), with_macs(100, True)
+    for source, said in (("net.onnx", ()), ("other.onnx", ("the baseline is of another source: other.onnx",))):
+        model = ModelBudgets("net", "net.onnx", (budget_of("macs grow <= 2 %"), budget_of("macs <= 1 k")))
+        checked, _ = judged(model, after, baseline_of(before, source), Devices())
+        assert [one.notes for one in checked.results] == [said, ()]
 
 
 def test_a_peak_may_name_the_board_it_is_meant_for() -> None:

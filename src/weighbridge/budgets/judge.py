@@ -25,7 +25,7 @@ from weighbridge.budgets.weighed_on import Devices, on_device
 from weighbridge.devices.reserve import region_key
 from weighbridge.errors import BadSpec, printable
 from weighbridge.estimates.deadline import ROUNDING
-from weighbridge.estimates.needs import DOES_NOT_FIT
+from weighbridge.estimates.fit import DOES_NOT_FIT, Region
 from weighbridge.report.figures import PEAK, Value, values_of
 from weighbridge.report.layers import layers_of
 from weighbridge.report.matching import differences
@@ -46,7 +46,7 @@ def judged(
 
     ``devices`` are those that it was weighed on.
     """
-    judge = _Judge(report, baseline)
+    judge = _Judge(report, baseline, model.shown)
     results, unchecked = [], []
     for budget in model.budgets:
         try:
@@ -74,9 +74,10 @@ def _known(value: Value) -> Value:
 class _Judge:
     """A report, what it is held against, and its figures."""
 
-    def __init__(self, report: Report, baseline: BaselineModel | None) -> None:
+    def __init__(self, report: Report, baseline: BaselineModel | None, source: str) -> None:
         self._report = report
         self._baseline = baseline
+        self._source = source
         self._figures = figures_of(report)
         self._on = by_device(report)
         layers = layers_of(report.nodes)
@@ -118,7 +119,7 @@ class _Judge:
             status != NOT_EXACT,
             over_by=most,
             blame=self.blamed.layers(budget) if status == OVER else (),
-            notes=(*missing, *(on.fit.notes if status == NOT_EXACT else ()), *self._doubts(budget)),
+            notes=(*missing, *(on.fit.notes if status == NOT_EXACT else self._doubts(budget))),
         )
 
     def _of_number(self, budget: Budget, value: Value) -> Result:
@@ -131,6 +132,8 @@ class _Judge:
         if limit is None:
             return told._replace(notes=(*notes, _UNKNOWN_BEFORE))
         base_exact = base is None or base.exact
+        if self._baseline is not None and budget.grows and self._baseline.source != self._source:
+            notes.append(printable(f"the baseline is of another source: {self._baseline.source}"))
         if not base_exact:
             notes.append(f"it is a lower bound in the baseline; once it is exact, {_UPDATE}")
         told = told._replace(limit=_shown_limit(limit, budget.relation, value.unit))
@@ -191,18 +194,27 @@ class _Judge:
             yield f"the size of {', '.join(unknown[:_NAMED])}{more} is not known"
 
     def _doubts(self, budget: Budget) -> Iterator[str]:
-        """That a number rests on a figure of the device which nobody has checked."""
+        """What a number on a device rests on, or leaves out, although it is exact."""
         on = None if budget.device is None else self._on[budget.device]
         if on is None:
             return
-        if budget.metric in ("floor_s", "layerwise_s"):
-            verified = on.latency.verified
-        elif budget.metric == "energy_j":
-            verified = on.energy is None or on.energy.verified
-        else:
-            verified = all(region.verified for region in on.fit.regions)
-        if not verified:
+        _, _, name = budget.metric.partition(".")
+        if budget.metric == VERDICT or name:
+            regions = (region for region in on.fit.regions if name in ("", region.name))
+            yield from (note for region in regions for note in _of_region(region, in_verdict=not name))
+        elif not (on.latency.verified if budget.metric != "energy_j" else on.energy is None or on.energy.verified):
             yield f"it rests on a figure of {budget.device} that is not verified"
+
+
+def _of_region(region: Region, *, in_verdict: bool) -> Iterator[str]:
+    name = printable(region.name, 40)
+    if not region.verified:
+        yield f"the size of {name} is not verified"
+    if region.estimated_bytes is not None:
+        where = "which the verdict takes in" if in_verdict else "and not in it"
+        yield f"{region.estimated_bytes:,} B of the runtime's own data in {name} are an estimate, {where}"
+    if region.uncounted:
+        yield f"what is in {name} beside it is not counted: {printable(', '.join(region.uncounted))}"
 
 
 def _is_of_bytes(name: str) -> bool:
