@@ -80,8 +80,17 @@ and values. The reports are left out, as `weighbridge weigh` writes them.
 |---|---|
 | `schema`, `tool` | as in a report |
 | `exit_code` | whole number: 0 all pass, 1 over budget, 2 something was not checked, 3 not exact |
-| `models` | [ { `name`, `source`, `results`, `differences` } ]; `differences` from the baseline, null where it does not have the model |
+| `models` | [ object ], those that could be weighed |
 | `unchecked` | [ object ], what nothing is known of |
+
+### `models[ ]` of a check
+
+| key | value |
+|---|---|
+| `name` | text, as in the file of budgets |
+| `source` | text, as it is written there |
+| `results` | [ object ], one for each budget that could be checked |
+| `differences` | object, how the layers differ from those of the baseline, or null where it does not have the model |
 """
 COMPRESSION = """\
 # A compression
