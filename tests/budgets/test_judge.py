@@ -167,7 +167,7 @@ def test_what_lies_in_a_memory_and_is_in_no_number_is_told() -> None:
     needed = result(made, "needed_bytes.sram <= 9 B on stm32f746", on=["stm32f746"])
     assert needed.notes == (
         "7 B of the runtime's own data in sram are an estimate, and not in it",
-        "what is in sram beside it is not counted: code",
+        "code in sram is not counted",
     )
     verdict = result(made, "fits on stm32f746", on=["stm32f746"])
     assert (verdict.status, len(verdict.notes)) == (PASSED, 4)

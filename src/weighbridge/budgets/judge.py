@@ -214,7 +214,7 @@ def _of_region(region: Region, *, in_verdict: bool) -> Iterator[str]:
         where = "which the verdict takes in" if in_verdict else "and not in it"
         yield f"{region.estimated_bytes:,} B of the runtime's own data in {name} are an estimate, {where}"
     if region.uncounted:
-        yield f"what is in {name} beside it is not counted: {printable(', '.join(region.uncounted))}"
+        yield f"{printable(' and '.join(region.uncounted))} in {name} is not counted"
 
 
 def _is_of_bytes(name: str) -> bool:
