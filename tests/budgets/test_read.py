@@ -179,10 +179,10 @@ budgets = []
         "$: has no key 'basline'; did you mean 'baseline'?",
         "$.models.net: has no key 'bugdets'; did you mean 'budgets'?",
         "$.models.net.source: must be text, not 3",
-        "$.models.net.batch: must be a whole number from 1 on, not 0",
+        "$.models.net.batch: must be a whole number from 1 to 1,000,000,000,000,000,000, not 0",
         "$.models.net.as_written: must be true or false, not 'yes'",
         "$.models.net.on[1]: must be text, not 5",
-        "$.models.net.dims['seq']: must be a whole number from 1 on, not 1.5",
+        "$.models.net.dims['seq']: must be a whole number from 1 to 1,000,000,000,000,000,000, not 1.5",
         "$.models.net.budgets[0]: macks <= 1 M: there is no metric 'macks'; did you mean macs?",
         "$.models.net.budgets[2]: macs > 3: ",
         "$.models.'my net'.source: is missing",
@@ -244,3 +244,41 @@ def test_models_by_name() -> None:
     assert [model.name for model in named(budgets, ["other"])] == ["other"]
     with pytest.raises(BadSpec, match=r"weighbridge\.toml: there is no model 'othr' in it; did you mean other\?"):
         named(budgets, ["net", "othr"])
+
+
+_ODD = (
+    "3",
+    "-1",
+    "0",
+    "1.5",
+    "true",
+    "nan",
+    "inf",
+    '""',
+    '" "',
+    '"\\u0000"',
+    "[]",
+    "[[]]",
+    "{}",
+    "{ a = {} }",
+    "1979-05-27",
+)
+_KEYS = (
+    *("source", "on", "batch", "sequence", "dims", "input", "precision", "weight_bits", "activation_bits"),
+    *("reserve", "energy", "train", "as_written", "budgets"),
+)
+
+
+@pytest.mark.parametrize("value", [*_ODD, f'"{"x" * 600}"', "9" * 400])
+@pytest.mark.parametrize("key", _KEYS)
+def test_whatever_a_key_has_it_is_read_or_told_with_its_path(key: str, value: str) -> None:
+    text = "\n".join(line for line in _MODEL.splitlines() if not line.startswith(f"{key} "))
+    for listed in (value, f"[{value}]"):
+        file = _write("weighbridge.toml", f"{text}\n{key} = {listed}\n")
+        try:
+            (model,) = read_budgets(file).models
+        except BadSpec as error:
+            assert str(error).startswith("weighbridge.toml: the file of budgets has 1 fault: ")
+            assert error.details[0].startswith(f"$.models.net.{key}")
+        else:
+            assert model.budgets

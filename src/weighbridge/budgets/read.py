@@ -27,6 +27,8 @@ _EXAMPLE: Final = f'write {_OWN}: [models.NAME], source = "model.onnx", budgets 
 _KEYS: Final = ("baseline", "defaults", "models")
 _MOST_ENTRIES: Final = 1000
 _MOST_CHARACTERS: Final = 500
+_LARGEST: Final = 10**18
+"""Of a size: as large as one on the command line."""
 _NOT_OF_WEIGH: Final = ("source", "on", "budgets")
 """Keys of a model that are no option of ``weigh`` beside the devices."""
 
@@ -271,8 +273,8 @@ def _text(value: object, _: object = None) -> str:
 
 def _count(value: object, _: object = None) -> int:
     number = whole(value)
-    if number is None or number < 1:
-        raise ValueError(f"must be a whole number from 1 on, not {_kind(value)}")
+    if number is None or not 1 <= number <= _LARGEST:
+        raise ValueError(f"must be a whole number from 1 to {_LARGEST:,}, not {_kind(value)}")
     return number
 
 
