@@ -86,6 +86,22 @@ def test_a_count_that_is_called_flops_and_is_macs() -> None:
     assert find("tsm_8f").flops == round(Fraction(8 * macs, 10**9)) * 10**9
 
 
+def test_the_page_of_measurements_has_the_figures_and_names_all_rows() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "measurements.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in names())
+    lines = {
+        "segformer_b5": "| SegFormer-B5 | {macs} | {latency} |",
+        "efficientvit_l1": "| EfficientViT-L1 | {macs} | {latency} |",
+        "efficientvit_b1_orin": "| EfficientViT-B1 | {latency} |",
+        "segformer_b1_orin": "| SegFormer-B1 | {latency} |",
+        "tsm_8f": "| TSM, 8 frames | {latency} |",
+    }
+    for name, line in lines.items():
+        row = find(name)
+        macs = f"{int((row.macs or 0) / 10**9):,}"
+        assert line.format(macs=macs, latency=f"{float((row.latency_s or 0) * 1000):g}") in page, name
+
+
 def test_all_faults_of_a_file_at_once(tmp_path: Path) -> None:
     found = faults(tmp_path, FAULTY)
     for part in (
