@@ -175,6 +175,29 @@ def test_a_baseline_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -
     assert "folder.json: cannot be written: No such file or directory; make its folder first" in one_line(capsys)
 
 
+def test_an_update_that_fails_half_way_leaves_the_baseline(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    files = {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()}
+    _edit("lenet5", "alexnet", "weighbridge.toml")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        assert main(["check", "--update"]) == 2
+    assert "cannot be written: No space left on device; nothing was updated" in one_line(capsys)
+    _edit("alexnet", "lenet5", "weighbridge.toml")
+    assert {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()} == files
+
+
+def test_a_report_is_not_written_over_a_baseline_that_is_about_to_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("weighbridge-baseline.json").unlink()
+    assert main(["check", "--update", "--json", "./weighbridge-baseline.json"]) == 2
+    assert "the report would overwrite the baseline" in one_line(capsys)
+    assert not Path("weighbridge-baseline.json").exists()
+
+
 @pytest.mark.parametrize("below", ["deep", "deep/er"])
 def test_it_is_the_same_from_a_folder_below(
     below: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

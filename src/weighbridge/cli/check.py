@@ -77,6 +77,9 @@ def _targets(request: Request, budgets: Budgets, models: Sequence[ModelBudgets])
     targets = [Target(kind, place) for kind, place in stated if place is not None]
     targets += (Target(file_format(file, _SUFFIXES), file) for file in request.outputs)
     check_targets((target.place for target in targets), _inputs(budgets, models))
+    for target in targets:  # also over a baseline that is only about to be there
+        if target.place != STDOUT and Path(target.place).resolve() == budgets.baseline.resolve():
+            raise BadSpec("the report would overwrite the baseline", where=target.place, hint="name another file")
     if all(target.place != STDOUT for target in targets):
         targets.append(Target(_SCREEN, STDOUT))
     return tuple(targets)
