@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,7 +16,9 @@ from tests.report.samples import node, on_device, report
 from weighbridge import Report, weigh
 from weighbridge.estimates import BatchPoint, Bill, LevelEnergy, NodeTime, Throughput
 from weighbridge.memory.training.records import TrainingLayer, TrainingPlan
-from weighbridge.report import html_file
+from weighbridge.published import SCHEME, find
+from weighbridge.report import comparison_html, html_file
+from weighbridge.report.comparison import Comparison, Model, comparison_of
 
 __all__ = ["HOSTILE", "PAGES", "REAL", "Saved", "page", "saved"]
 
@@ -31,10 +34,11 @@ HOSTILE: Final = (
 
 
 class Saved(NamedTuple):
-    """What a page is made of: reports by their titles."""
+    """What a page is made of: reports by their titles, or a comparison that has them."""
 
     reports: Mapping[str, Report]
     policy: str = "live"
+    comparison: Comparison | None = None
 
 
 def _mobilenet() -> Saved:
@@ -87,6 +91,23 @@ def _uncounted() -> Saved:
 def _comparison() -> Saved:
     options = {"on": ["toy", "jetson-nano"], "energy": "45nm", "batches": [1, 4], "fps": 30}
     return Saved({name: weigh(name, **options) for name in ("alexnet", "resnet18", "squeezenet")})
+
+
+def _side_by_side() -> Saved:
+    """What is weighed beside what is published, and names of which pages make letters."""
+    names = [
+        "resnet18",
+        "mobilenet_v2",
+        f"models/{'long/' * 9}{HOSTILE[0]}",
+        "published:segformer_b5",
+        "published:efficientvit_l1",
+    ]
+    reports = [*(weigh(name, on=["toy", "jetson-nano"]) for name in names[:2]), weigh("mlp", on="toy")]
+    rows = [find(name.removeprefix(SCHEME)) for name in names[3:]]
+    weighed = [Model(name, name, one) for name, one in zip(names[:3], reports, strict=True)]
+    published = [Model(name, name, None, row) for name, row in zip(names[3:], rows, strict=True)]
+    found = comparison_of([*weighed, *published], tool="weighbridge", fps=Fraction(30))
+    return Saved(dict(zip(names[:3], reports, strict=True)), comparison=found)
 
 
 def _hostile() -> Saved:
@@ -144,13 +165,14 @@ _MADE: Final[Mapping[str, Callable[[], Saved]]] = {
     "transformer": _transformer,
     "uncounted": _uncounted,
     "comparison": _comparison,
+    "side by side": _side_by_side,
     "hostile": _hostile,
     "unknown": _unknown,
     "empty": _empty,
     "nested": _nested,
 }
 REAL: Final = ("mobilenet", "transformer", "uncounted", "comparison")
-PAGES: Final = (*REAL, "hostile", "unknown", "empty")
+PAGES: Final = (*REAL, "side by side", "hostile", "unknown", "empty")
 
 
 @cache
@@ -163,4 +185,6 @@ def saved(name: str) -> Saved:
 def page(name: str) -> str:
     """The page ``name`` as HTML."""
     made = saved(name)
+    if made.comparison is not None:
+        return comparison_html.render(made.comparison)
     return html_file.render(made.reports, policy=made.policy, depth=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weighbridge.errors import printable
 from weighbridge.report import html_file
+from weighbridge.report.charts.front import front_charts
 from weighbridge.report.comparison import Comparison
 from weighbridge.report.comparison_page import grids, heads, said, sentences, title
 from weighbridge.report.comparison_sentences import names_of
@@ -22,6 +23,7 @@ def render(found: Comparison) -> str:
         grids=tuple(grids(found, all_rows=True)),
         notes=tuple(said(found, all_rows=True)),
         subtitles=tuple(heads(found)),
+        charts=front_charts(found, names_of(found)),
     )
     return html_file.render(_reports(found), comparison=head)
 

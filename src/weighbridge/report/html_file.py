@@ -40,7 +40,7 @@ _SECTIONS: Final = {
     "throughput": "devices",
     "energy": "energy",
 }
-"""Where each chart stands on the page."""
+"""Where each chart of a report stands on the page."""
 _WIDTHS: Final = "".join(f".w{part}{{background-size:{part}% 3px}}" for part in range(101))
 """The lengths of bars as classes: the policy of the page lets in no style of a single element."""
 _NAMES: Final = {
@@ -100,6 +100,7 @@ class Comparison(NamedTuple):
     grids: tuple[Grid, ...]
     notes: tuple[str, ...] = ()
     subtitles: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
 
 
 def render(
@@ -115,7 +116,7 @@ def render(
     ``policy`` is the memory policy that running profiles follow; modules deeper than ``depth`` levels are closed at first.
     """
     models = tuple(_model(place, title, report, policy) for place, (title, report) in enumerate(reports.items()))
-    drawn = charts(reports, policy) if reports else ()
+    drawn = (*(charts(reports, policy) if reports else ()), *(comparison.charts if comparison else ()))
     figures = [(one, _figure(place, one)) for place, one in enumerate(drawn)]
     style, script = f"{_resource('report.css')}{_WIDTHS}", _resource("report.js")
     context = {
@@ -128,8 +129,8 @@ def render(
         "corners": triangle(reports.values(), policy),
         "depth": depth,
         "charts": {
-            section: [figure for one, figure in figures if _SECTIONS[one.name] == section]
-            for section in ("layers", "memory", "energy", "training")
+            section: [figure for one, figure in figures if _SECTIONS.get(one.name, "comparison") == section]
+            for section in ("layers", "memory", "energy", "training", "comparison")
         },
         "devices": tuple(_devices(models, figures)),
         "style": style,
@@ -191,7 +192,9 @@ def _devices(models: tuple[_Model, ...], figures: list[tuple[Chart, _Figure]]) -
     names = dict.fromkeys(verdict.device for model in models for verdict in model.page.verdicts)
     for place, name in enumerate(names):
         said = tuple((model, verdict) for model in models for verdict in model.page.verdicts if verdict.device == name)
-        own = tuple(figure for chart, figure in figures if chart.device == name and _SECTIONS[chart.name] == "devices")
+        own = tuple(
+            figure for chart, figure in figures if chart.device == name and _SECTIONS.get(chart.name) == "devices"
+        )
         yield _Device(f"device-{place}", name, said, own)
 
 
