@@ -77,8 +77,34 @@ def test_what_broke_by_how_much_and_at_which_layer() -> None:
 def test_growth_is_told_from_what_it_was() -> None:
     shown = _text(_checked(_GROWN))
     assert "1,152 in the baseline, 2,304 now (100.0 % more), which is 1,129 too much" in shown.replace("\n  ", " ")
-    less = _GROWN._replace(status=NOT_EXACT, value=1_000, exact=False)
-    assert "1,152 in the baseline, >= 1,000 now" in _text(_checked(less)).replace("\n  ", " ")
+    at_least = _GROWN._replace(exact=False)
+    assert "1,152 in the baseline, >= 2,304 now (at least 100.0 % more)" in render(_checked(at_least)).replace(
+        "&gt;", ">"
+    )
+    assert ">= 1,129 too much (>= 96.09 % of the limit)" in render(_checked(at_least)).replace("&gt;", ">")
+
+
+@pytest.mark.parametrize("value", [1_000, 1_152])
+def test_a_lower_bound_that_is_no_more_than_it_was_says_nothing_of_growth(value: int) -> None:
+    shown = _text(_checked(_GROWN._replace(status=NOT_EXACT, value=value, exact=False, over_by=None)))
+    assert f"1,152 in the baseline, >= {value:,} now is a lower bound" in shown.replace("\n  ", " ")
+    assert "less" not in shown
+
+
+def test_growth_from_a_lower_bound_shows_that_it_is_one() -> None:
+    result = _GROWN._replace(status=NOT_EXACT, baseline_exact=False, over_by=None)
+    shown = _text(_checked(result)).replace("\n  ", " ")
+    assert ">= 1,152 in the baseline, 2,304 now, and the baseline is not exact" in shown
+    assert "<= 1,175 or more  >= 1,152" in shown
+
+
+def test_figures_that_no_float_holds_are_shown_all_the_same() -> None:
+    huge = 10**400
+    shown = render(_checked(_GROWN._replace(value=huge, over_by=huge - 1_175)))
+    assert f"{huge:,} now" in shown
+
+
+def test_growth_to_what_it_was_and_from_nothing() -> None:
     assert "1,152 in the baseline, 1,152 now, as it was" in render(_checked(_GROWN._replace(value=1_152)))
     from_nothing = render(_checked(_GROWN._replace(baseline=0)))
     assert "0 in the baseline, 2,304 now (2,304 more)" in from_nothing

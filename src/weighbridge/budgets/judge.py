@@ -127,11 +127,11 @@ class _Judge:
         exact = value.exact
         notes = [*(() if exact else self._missing(budget)), *self._doubts(budget)]
         before = None if base is None or isinstance(base.value, str) else base.value
-        told = Result(budget, NOT_EXACT, value.unit, value.value, exact, baseline=before)
+        base_exact = base is None or base.exact
+        told = Result(budget, NOT_EXACT, value.unit, value.value, exact, before, base_exact)
         limit = _limit(budget, base)
         if limit is None:
             return told._replace(notes=(*notes, _UNKNOWN_BEFORE))
-        base_exact = base is None or base.exact
         if self._baseline is not None and budget.grows and self._baseline.source != self._source:
             notes.append(printable(f"the baseline is of another source: {self._baseline.source}"))
         if not base_exact:

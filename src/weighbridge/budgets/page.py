@@ -7,6 +7,7 @@ from typing import Final
 
 from weighbridge.budgets.record import NOT_EXACT, OVER, PASSED, Checked, CheckedModel, Result
 from weighbridge.budgets.words import (
+    baseline,
     blamed,
     figure,
     headline,
@@ -101,7 +102,7 @@ def _results(model: CheckedModel) -> Grid:
                 shown_budget(result),
                 figure(result.value, result.unit, is_exact=result.exact or result.value is None),
                 limit(result),
-                "" if result.baseline is None else figure(result.baseline, result.unit),
+                "" if result.baseline is None else baseline(result),
                 "" if result.over_by is None else figure(result.over_by, result.unit, is_exact=result.exact),
             ),
             _LOOKS[result.status],

@@ -99,10 +99,10 @@ class Result(NamedTuple):
     """What became of a budget: ``status`` is ``passed``, ``over budget`` or ``not exact``.
 
     ``value`` is that of the network, None where it is unknown, and a lower bound unless ``exact``; ``baseline`` what it was there, None
-    unless the budget is one of growth.  ``limit`` is the largest value that passes, in ``unit``, and ``over_by`` what ``value`` has
-    beyond it: below 0 where ``==`` asks for more, None where the budget is not broken.  Of ``fits`` the value is the verdict, there is no
-    limit, and ``over_by`` are the bytes that the memory lacks which is shortest of room.  ``blame`` are the layers it is due to,
-    those of most first.
+    unless the budget is one of growth, and a lower bound unless ``baseline_exact``, as ``limit`` is then.  ``limit`` is the largest
+    value that passes, in ``unit``, and ``over_by`` what ``value`` has beyond it: below 0 where ``==`` asks for more, None where the
+    budget is not broken.  Of ``fits`` the value is the verdict, there is no limit, and ``over_by`` are the bytes that the memory lacks
+    which is shortest of room.  ``blame`` are the layers it is due to, those of most first.
     """
 
     budget: Budget
@@ -111,6 +111,7 @@ class Result(NamedTuple):
     value: int | float | str | None
     exact: bool
     baseline: int | float | None = None
+    baseline_exact: bool = True
     limit: int | float | None = None
     over_by: int | float | None = None
     blame: tuple[Blame, ...] = ()

@@ -9,12 +9,13 @@ from typing import Final
 
 from weighbridge.budgets.record import FITS, NOT_EXACT, OVER, PASSED, Blame, Checked, CheckedModel, Result, Unchecked
 from weighbridge.errors import printable
-from weighbridge.report.figures import cell
+from weighbridge.report.figures import cell, quotient
 from weighbridge.report.layers import LayerFigures
 from weighbridge.report.matching import Differences
 from weighbridge.units import exact, significant
 
 __all__ = [
+    "baseline",
     "blamed",
     "differences_words",
     "figure",
@@ -22,7 +23,6 @@ __all__ = [
     "layers_sentence",
     "limit",
     "outcome",
-    "percent",
     "reason",
     "several",
     "shown_budget",
@@ -91,7 +91,10 @@ def outcome(result: Result) -> str:
     over = result.over_by
     if over is None or over < 0:
         return f"{now}, not {figure(result.limit, result.unit)}"
-    return f"{now}, which is {_amount(over, result)} too much{_share(over, result.limit, ' of the limit')}"
+    share = _percent(over, result.limit or 0)
+    bound = "" if result.exact else ">= "
+    of_limit = f" ({bound}{share} of the limit)" if share else ""
+    return f"{now}, which is {_amount(over, result)} too much{of_limit}"
 
 
 def _undecided(result: Result) -> str:
@@ -109,7 +112,12 @@ def _now(result: Result) -> str:
     now = figure(result.value, result.unit, is_exact=result.exact)
     if not result.budget.grows:
         return now
-    return f"{figure(result.baseline, result.unit)} in the baseline, {now} now{_grown(result)}"
+    return f"{baseline(result)} in the baseline, {now} now{_grown(result)}"
+
+
+def baseline(result: Result) -> str:
+    """What the figure was in the baseline."""
+    return figure(result.baseline, result.unit, is_exact=result.baseline_exact or result.baseline is None)
 
 
 def _amount(value: float, result: Result) -> str:
@@ -122,35 +130,33 @@ def limit(result: Result) -> str:
         return ""
     # of counts and bytes it is the largest that passes, so that what is below 10 is at most 9
     relation = "<=" if result.budget.relation == "<" and result.unit in ("", "B") else result.budget.relation
-    return f"{relation} {figure(result.limit, result.unit)}"
+    more = "" if result.baseline_exact else " or more"
+    return f"{relation} {figure(result.limit, result.unit)}{more}"
 
 
 def _grown(result: Result) -> str:
+    """How much it has grown, where that is known: a lower bound that is no more than it was says nothing."""
     value, before = result.value, result.baseline
-    if value is None or before is None or isinstance(value, str):
+    if value is None or before is None or isinstance(value, str) or not result.baseline_exact:
         return ""
     change = Fraction(value) - Fraction(before)
+    if change <= 0 and not result.exact:
+        return ""
     if not change:
         return ", as it was"
-    word = "more" if change > 0 else "less"
-    bound = "at least " if not result.exact else ""
-    share = percent(abs(change), Fraction(before))
-    return f" ({bound}{share} {word})" if share else f" ({bound}{figure(_number(abs(change)), result.unit)} {word})"
+    amount = _number(abs(change))
+    size = _percent(amount, before) or figure(amount, result.unit)
+    return f" ({'' if result.exact else 'at least '}{size} {'more' if change > 0 else 'less'})"
 
 
 def _number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def _share(part: float | None, whole: float | None, of: str) -> str:
-    if part is None or not whole:
-        return ""
-    return f" ({percent(Fraction(part), Fraction(whole))}{of})"
-
-
-def percent(part: Fraction, whole: Fraction) -> str:
+def _percent(part: float, whole: float) -> str:
     """``part`` of ``whole`` as a percentage of four significant digits; "" of nothing."""
-    return "" if not whole else f"{significant(float(100 * part / whole))} %"
+    share = quotient(part, whole)
+    return "" if share is None else f"{significant(100 * share)} %"
 
 
 def blamed(result: Result, most: int | None = None, *, in_full: bool = False) -> Iterator[str]:
