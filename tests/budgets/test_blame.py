@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from random import Random
 
@@ -10,9 +11,14 @@ import pytest
 from tests.budgets.made import result
 from tests.report.samples import alexnet, node, report
 from weighbridge import load, weigh
+from weighbridge.budgets.blame import Blamed
+from weighbridge.budgets.language import budget_of
 from weighbridge.budgets.record import OVER, PASSED
 from weighbridge.counts import NodeFacts
+from weighbridge.memory import TensorSpan
 from weighbridge.report import Report
+from weighbridge.report.layers import LayerChange, layers_of
+from weighbridge.report.matching import Differences
 from weighbridge.textbook import __file__ as textbook
 
 SHARES = {
@@ -186,3 +192,43 @@ def test_the_graph_is_not_needed() -> None:
     again = Report.from_json(found.to_json())
     for budget in ("macs <= 1", "peak_bytes <= 1 under live", "floor_s <= 1 ns", "fits"):
         assert result(again, budget, on=["toy"])[1:] == result(found, budget, on=["toy"])[1:]
+
+
+def test_a_memory_of_activations_names_who_fills_it(tmp_path) -> None:
+    before = weigh(lenet5(tmp_path, "before"), on="stm32f746")
+    wider = ('name = "c1", op = "conv", out = 6', 'name = "c1", op = "conv", out = 8')
+    after = weigh(lenet5(tmp_path, "after", wider), on="stm32f746")
+    found = result(after, "needed_bytes.SRAM grows <= 0 %", before, ["stm32f746"])
+    assert [(one.name, one.by) for one in found.blame] == [("c1", "output_bytes"), ("s2", "output_bytes")]
+    flash = result(after, "needed_bytes.flash grows <= 0 %", before, ["stm32f746"])
+    assert {one.by for one in flash.blame} == {"weight_bytes"}
+
+
+def test_an_input_that_outlives_the_first_layer_does_not_blame_it() -> None:
+    """The input is alive from the first node on, as the output of that node is, which is gone when the peak comes."""
+
+    def made(width: int) -> Report:
+        nodes = [layer("first", width), layer("second", 4), layer("third", 90)]
+        whole = of(nodes)
+        spans = [("x", 0, 2), ("first", 0, 1), ("second", 1, 2), ("third", 2, 2)]
+        sizes = {"x": 9000, **{one.name: one.output_bytes for one in nodes}}
+        memory = whole.memory._replace(
+            tensors=tuple(TensorSpan(name, sizes[name], first, last) for name, first, last in spans),
+            peak_node={"live": "third"},
+            peak_bytes={"live": 20_000 + width},
+        )
+        return replace(whole, memory=memory)
+
+    found = result(made(9), "peak_bytes grows <= 0 % under live", made(8))
+    assert [one.name for one in found.blame] == ["third"]
+
+
+def test_a_name_that_two_layers_had_is_that_of_the_one_that_is_there() -> None:
+    """``Conv_0`` is gone, and what was ``Conv_1`` is ``Conv_0`` now, and wider."""
+    gone, old, new = (layers_of([layer("Conv_0", width)])[0].figures for width in (64, 8, 9))
+    after = of([layer("Conv_0", 9)])
+    moved = LayerChange("Conv_0", old, new, "Conv_1", "shape")
+    for changes in itertools.permutations((LayerChange("Conv_0", gone, None), moved)):
+        blamed = Blamed(after, layers_of(after.nodes), Differences(changes, 0, ()), {})
+        (blame,) = blamed.layers(budget_of("macs grow <= 0 %"))
+        assert (blame.before, blame.growth) == (old, 9)

@@ -256,6 +256,16 @@ def test_growth_of_what_the_baseline_does_not_have_is_no_pass() -> None:
     assert result(after, "macs grow <= 0 %", before, ["toy"]).status == PASSED
 
 
+def test_a_figure_of_the_baseline_in_another_unit_is_not_the_one() -> None:
+    made = weigh("lenet5")
+    kept = baseline_of(made, "net.onnx")
+    macs = kept.figures["macs", None]._replace(unit="B")
+    odd = kept._replace(figures={**kept.figures, ("macs", None): macs})
+    model = ModelBudgets("net", "net.onnx", (budget_of("macs grow <= 2 %"),))
+    _, (unchecked,) = judged(model, made, odd, Devices())
+    assert "the baseline has no macs of this model" in unchecked.reason
+
+
 def test_variables_are_known_to_be_none() -> None:
     assert result(weigh("lenet5"), "variable_bytes <= 0").status == PASSED
     made = weigh("lenet5")
