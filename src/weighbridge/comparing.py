@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge.api import Inputs, Module, weigh
-from weighbridge.choices import Reserve, WeightBits, fps_of
+from weighbridge.choices import Reserve, WeightBits, devices_of, fps_of, training_asked
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.memory.training.request import Training
 
-__all__ = ["Side", "compare", "compared", "rate_of", "sides_of", "takes"]
+__all__ = ["Side", "check_options", "compare", "compared", "options_of", "sides_of", "takes"]
 
 _FOLDERS: Final = re.compile(r"[^:@]*/")
 _SIZES: Final = ("batch", "sequence", "dims", "inputs", "kwargs")
@@ -103,19 +103,18 @@ def compare(  # noqa: PLR0913 - the options are those of the command
     names = list(models) if isinstance(models, Mapping) else []
     given = list(models.values()) if isinstance(models, Mapping) else list(models)
     options: dict[str, Any] = {
-        "on": on,
         "reserve": reserve,
         "weight_bits": weight_bits,
         "activation_bits": activation_bits,
         "precision": precision,
         "as_written": as_written,
         "energy": energy,
-        "train": train,
     }
     sizes = dict(zip(_SIZES, (batch, sequence, dims, inputs, kwargs), strict=True))
     rate = None if fps is None else fps_of(fps)
     with sides_of(given) as sides:
-        rate_of(sides, rate, options | sizes)
+        options = options_of(sides, on=on, train=train, **options)
+        check_options(sides, rate, options | sizes)
 
         def weighed(side: Side) -> Report:
             taken = {name: size for name, size in sizes.items() if _is_asked(size) and takes(side, sides, name, size)}
@@ -155,13 +154,35 @@ def _side(model: Any, stack: ExitStack) -> Side:
     return Side(str(written), str(written), model)
 
 
+def options_of(
+    sides: Iterable[Side],
+    *,
+    on: Source | Device | Iterable[Source | Device],
+    train: str | Mapping[str, Any] | Training | None,
+    **others: Any,
+) -> dict[str, Any]:
+    """The options that every side is weighed with: those for which there is something to look up looked up once, and training counted by
+    one rule, ``paper``, unless all sides are modules that a step can be taken with.
+
+    Raises ``BadSpec`` for a device and an optimiser that there are none of.
+    """
+    training = training_asked(train)
+    if training is not None and not training.rule and not training.attention:
+        from weighbridge.memory.training.request import PAPER
+
+        kinds = {side.kind for side in sides if side.known is None}
+        training = training if kinds <= {"module", "library"} else training._replace(rule=PAPER)
+    once = {name: tuple(value) if isinstance(value, Iterator) else value for name, value in others.items()}
+    return {"on": devices_of(on), "train": training, **once}
+
+
 def takes(side: Side, sides: Iterable[Side], option: str, value: object) -> bool:
     """Whether ``side`` is to be weighed with this option for sizes: its kind can have it, or that of no side can, so that it says so."""
     kinds = _TAKES["positional inputs" if option == "inputs" and not isinstance(value, Mapping) else option]
     return side.kind in kinds or all(one.kind not in kinds for one in sides)
 
 
-def rate_of(sides: Sequence[Side], rate: Fraction | None, options: Mapping[str, object]) -> None:
+def check_options(sides: Sequence[Side], rate: Fraction | None, options: Mapping[str, object]) -> None:
     """Raises ``BadSpec`` for options of weighing where all is known already, and for a frame rate where nothing has a time."""
     if all(side.known is not None for side in sides):
         for name, value in options.items():

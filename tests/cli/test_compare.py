@@ -217,6 +217,14 @@ def compared_anyway(capsys: pytest.CaptureFixture[str], *arguments: str) -> Comp
     return Comparison.from_json(capsys.readouterr().out)
 
 
+def test_training_by_other_rules_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    save("adam.json", "lenet5", train="adam")
+    save("sgd.json", "lenet5", train="sgd")
+    assert main(["compare", "adam.json", "sgd.json"]) == 0
+    said = "careful: training is by the rule paper with adam for adam.json and by the rule paper with sgd for sgd.json"
+    assert said in capsys.readouterr().out.replace("\n  ", " ")
+
+
 def test_names_are_short_where_they_are_different_so(capsys: pytest.CaptureFixture[str]) -> None:
     for folder in ("a", "b"):
         Path(folder).mkdir()

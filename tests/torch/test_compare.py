@@ -155,3 +155,13 @@ def test_a_report_keeps_its_own_sizes() -> None:
     report = weigh(Small(), inputs=(2, 3, 16, 16))
     found = compare([report, Small()], inputs=(1, 3, 16, 16))
     assert found.metric("macs").ratios == (1, 0.5)
+
+
+def test_training_is_by_one_rule_on_all_sides(tmp_path: Path) -> None:
+    """What PyTorch holds is known of modules alone: beside a file both are by the rule of the literature."""
+    path = tmp_path / "small.onnx"
+    path.write_bytes(exported(Small().eval()))
+    found = compare([Small(), path], inputs=(1, 3, 16, 16), train="adam")
+    assert {model.report.memory.training.rule for model in found.models} == {"paper"}
+    found = compare([Small(), Small()], inputs=(1, 3, 16, 16), train="adam")
+    assert {model.report.memory.training.rule for model in found.models} == {"autograd"}

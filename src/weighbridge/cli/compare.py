@@ -16,7 +16,7 @@ from weighbridge.cli.saved import STDIN, read_saved, saved_inputs
 from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import STDOUT, Input, Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import NOT_EXACT
-from weighbridge.comparing import Side, compared, rate_of, sides_of, takes
+from weighbridge.comparing import Side, check_options, compared, options_of, sides_of, takes
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.published import SCHEME
@@ -65,10 +65,10 @@ def carry_out(request: Request) -> int:
     output = Output(request.json, request.csv, request.markdown, request.outputs)
     targets = targets_of(output, _inputs(request))
     rate = None if request.fps is None else fps_of(request.fps)
-    weighing = _weighing(request)
     sizes = {"batch": request.batch, "sequence": request.sequence, "dims": dict(dims_of(request.dims))}
     with progress() as tell, sides_of([_known(model) for model in request.models]) as sides:
-        rate_of(sides, rate, {**weighing, **sizes, "input": request.inputs})
+        weighing = options_of(sides, **_weighing(request))
+        check_options(sides, rate, {**weighing, **sizes, "input": request.inputs})
 
         def weighed(side: Side) -> Report:
             taken = {name: size for name, size in sizes.items() if takes(side, sides, name, size)}

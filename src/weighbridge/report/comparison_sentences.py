@@ -94,7 +94,8 @@ def _unlike(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
         elif _types(base) != _types(report):
             yield f"{first} takes {_inputs(base)} and {name} takes {_inputs(report)}"
         if base.network.graph != report.network.graph:
-            yield f"careful: {first} is weighed {base.network.graph} and {name} {report.network.graph}"
+            graphs = [printable(one.network.graph, 40) for one in (base, report)]
+            yield f"careful: {first} is weighed {graphs[0]} and {name} {graphs[1]}"
         if base.has_stored_widths != report.has_stored_widths:
             asked, stored = (name, first) if base.has_stored_widths else (first, name)
             yield f"careful: the weights of {asked} are at the widths asked for, those of {stored} as they are stored"
@@ -103,7 +104,17 @@ def _unlike(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
             yield f"careful: {name} is not counted in full: its MACs and parameters are lower bounds"
         elif not report.is_exact:
             yield f"careful: the memory of {name} is not known in full"
+    yield from _trainings(sides)
     yield from _precisions(sides)
+
+
+def _trainings(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
+    """Where training memory is by different rules, or with different optimisers."""
+    plans = [(name, report.memory.training) for name, report in sides]
+    how = [(name, f"by the rule {plan.rule} with {plan.optimiser}") for name, plan in plans if plan is not None]
+    for name, here in how[1:]:
+        if here != how[0][1]:
+            yield f"careful: training is {how[0][1]} for {how[0][0]} and {here} for {name}"
 
 
 def _precisions(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
@@ -297,8 +308,8 @@ def _fits(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
 
 def _verdict(verdict: str, names: Sequence[str]) -> str:
     one = len(names) == 1
-    if verdict == "unknown":
-        return f"whether {_joined(names)} {'fits' if one else 'fit'} is unknown"
     if verdict == "fits":
         return f"{_joined(names)} {'fits' if one else 'fit'}"
-    return f"{_joined(names)} {'does' if one else 'do'} not fit"
+    if verdict == "does not fit":
+        return f"{_joined(names)} {'does' if one else 'do'} not fit"
+    return f"whether {_joined(names)} {'fits' if one else 'fit'} is unknown"
