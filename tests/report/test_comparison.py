@@ -390,10 +390,19 @@ def test_names_on_a_page_are_short_and_tell_the_models_apart() -> None:
 def test_hostile_text_reaches_no_page() -> None:
     odd = [one._replace(name=f"{HOSTILE}{place}", operator=HOSTILE) for place, one in enumerate(alexnet())]
     there = on_device()._replace(device=HOSTILE)
+    there = there._replace(
+        conditions=there.conditions._replace(precision=HOSTILE), fit=there.fit._replace(verdict=HOSTILE)
+    )
     made = replace(report(odd), on=(there,), notes=(HOSTILE,))
+    made = replace(made, network=made.network._replace(graph=HOSTILE, inputs=(NetworkInput(HOSTILE, (1,), HOSTILE),)))
     row = published(HOSTILE, source=HOSTILE, notes=(HOSTILE,), conditions=Conditions(HOSTILE, HOSTILE, HOSTILE, 1))
-    models = [Model(HOSTILE, HOSTILE, made), Model(f"{HOSTILE} 2", "", report(alexnet())), row]
+    assert row.published is not None
+    second = Model(f"{HOSTILE} 3", "", None, row.published._replace(latency_s=Fraction(3)))
+    third = Model(f"{HOSTILE} 4", "", None, row.published._replace(conditions=Conditions(f"{HOSTILE} 3")))
+    plain = replace(report(alexnet()), on=(on_device()._replace(device=HOSTILE),))
+    models = [Model(HOSTILE, HOSTILE, made), Model(f"{HOSTILE} 2", "", plain), row, second, third]
     found = comparison_of(models, tool=HOSTILE, fps=Fraction(30))
+    assert "whether A fits is unknown and B does not fit" in " ".join(sentences(found))
     for shown in (text(found, Look(100), all_rows=True), markdown(found), repr(found), str(found)):
         assert "\x1b" not in shown
         assert "\u202e" not in shown

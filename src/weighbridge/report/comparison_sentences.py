@@ -9,6 +9,7 @@ from weighbridge.errors import printable
 from weighbridge.report.comparison import Comparison, Difference, Metric, Model
 from weighbridge.report.fronts import other_batch
 from weighbridge.report.layers import LayerChange, LayerFigures
+from weighbridge.report.metric_rows import Side
 from weighbridge.report.published_sentences import of_published
 from weighbridge.report.record import NetworkInput, OnDevice, Report, by_device
 from weighbridge.report.verdicts import DETAILED
@@ -80,44 +81,46 @@ def sentences(found: Comparison) -> Iterator[str]:
     yield from of_published(found, called)
 
 
-def _unlike(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
+def _unlike(sides: Sequence[Side]) -> Iterator[str]:
     """Why figures of the sides may not be compared as if they were of the same kind."""
-    first, base = sides[0]
-    for name, report in sides[1:]:
-        if other_batch(base, report):
-            yield (
-                f"careful: {first} takes {_inputs(base)} and {name} takes {_inputs(report)}: "
-                "MACs, activations and times are of another batch, not of another network alone"
-            )
-        elif _shapes(base) != _shapes(report):
-            yield f"careful: the inputs differ: {first} takes {_inputs(base)} and {name} takes {_inputs(report)}"
-        elif _types(base) != _types(report):
-            yield f"{first} takes {_inputs(base)} and {name} takes {_inputs(report)}"
-        if base.network.graph != report.network.graph:
-            graphs = [printable(one.network.graph, 40) for one in (base, report)]
-            yield f"careful: {first} is weighed {graphs[0]} and {name} {graphs[1]}"
-        if base.has_stored_widths != report.has_stored_widths:
-            asked, stored = (name, first) if base.has_stored_widths else (first, name)
-            yield f"careful: the weights of {asked} are at the widths asked for, those of {stored} as they are stored"
+    for side in sides[1:]:
+        yield from _other_inputs(sides[0], side)
+        yield from _weighed_otherwise(sides[0], side)
     for name, report in sides:
         if not report.facts.exact:
             yield f"careful: {name} is not counted in full: its MACs and parameters are lower bounds"
         elif not report.is_exact:
             yield f"careful: the memory of {name} is not known in full"
-    yield from _trainings(sides)
     yield from _precisions(sides)
 
 
-def _trainings(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
-    """Where training memory is by different rules, or with different optimisers."""
-    plans = [(name, report.memory.training) for name, report in sides]
-    how = [(name, f"by the rule {plan.rule} with {plan.optimiser}") for name, plan in plans if plan is not None]
-    for name, here in how[1:]:
-        if here != how[0][1]:
-            yield f"careful: training is {how[0][1]} for {how[0][0]} and {here} for {name}"
+def _other_inputs(first: Side, later: Side) -> Iterator[str]:
+    base, report = first[1], later[1]
+    both = f"{first[0]} takes {_inputs(base)} and {later[0]} takes {_inputs(report)}"
+    if other_batch(base, report):
+        yield f"careful: {both}: MACs, activations and times are of another batch, not of another network alone"
+    elif _shapes(base) != _shapes(report):
+        yield f"careful: the inputs differ: {both}"
+    elif _types(base) != _types(report):
+        yield both
 
 
-def _precisions(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
+def _weighed_otherwise(first: Side, later: Side) -> Iterator[str]:
+    names, reports = (first[0], later[0]), (first[1], later[1])
+    graphs = [printable(report.network.graph, 40) for report in reports]
+    if graphs[0] != graphs[1]:
+        yield f"careful: {names[0]} is weighed {graphs[0]} and {names[1]} {graphs[1]}"
+    plans = [report.memory.training for report in reports]
+    how = [printable(f"by the rule {plan.rule} with {plan.optimiser}", 80) for plan in plans if plan is not None]
+    if len(how) == 2 and how[0] != how[1]:
+        yield f"careful: training is {how[0]} for {names[0]} and {how[1]} for {names[1]}"
+    stored = [report.has_stored_widths for report in reports]
+    if stored[0] != stored[1]:
+        asked, as_stored = (names[1], names[0]) if stored[0] else names
+        yield f"careful: the weights of {asked} are at the widths asked for, those of {as_stored} as they are stored"
+
+
+def _precisions(sides: Sequence[Side]) -> Iterator[str]:
     """Where the times on a device are of different precisions."""
     by_precision: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for device in _devices(sides):
@@ -129,11 +132,11 @@ def _precisions(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
         yield f"on {where}, {_joined([f'{name} runs at {printable(precision, 40)}' for name, precision in there])}"
 
 
-def _devices(sides: Iterable[tuple[str, Report]]) -> list[str]:
+def _devices(sides: Iterable[Side]) -> list[str]:
     return list(dict.fromkeys(device for _, report in sides for device in by_device(report)))
 
 
-def _on(device: str, sides: Iterable[tuple[str, Report]]) -> list[tuple[str, OnDevice]]:
+def _on(device: str, sides: Iterable[Side]) -> list[tuple[str, OnDevice]]:
     return [(name, on) for name, report in sides if (on := by_device(report).get(device)) is not None]
 
 
@@ -289,7 +292,7 @@ def _plain(figures: LayerFigures, name: str) -> object:
     return tuple(sorted(value)) if isinstance(value, tuple) else value
 
 
-def _fits(sides: Sequence[tuple[str, Report]]) -> Iterator[str]:
+def _fits(sides: Sequence[Side]) -> Iterator[str]:
     """Which models fit: a sentence a device, or how many devices each fits on where there are many."""
     devices = _devices(sides)
     if len(devices) > DETAILED:

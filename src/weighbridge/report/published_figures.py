@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
+from weighbridge.errors import printable
 from weighbridge.published import Conditions, Published
 from weighbridge.report.figures import Value
 
@@ -58,9 +59,9 @@ def are_comparable(one: Published, other: Published) -> bool:
 
 
 def conditions_of(conditions: Conditions | None) -> str:
-    """Hardware, runtime, precision and batch, each said to be unknown where it is."""
+    """Hardware, runtime, precision and batch, each said to be unknown where it is; printable, as names of devices are."""
     if conditions is None:
         return "conditions unknown"
     batch = "batch unknown" if conditions.batch is None else f"batch {conditions.batch:,}"
     words = ((conditions.hardware, "hardware"), (conditions.runtime, "runtime"), (conditions.precision, "precision"))
-    return ", ".join((*(said or f"{what} unknown" for said, what in words), batch))
+    return ", ".join((*(printable(said, 80) or f"{what} unknown" for said, what in words), batch))
