@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from weighbridge.budgets.metrics import VERDICT
@@ -19,6 +20,8 @@ from weighbridge.report.record import Report, by_device
 __all__ = ["Blamed"]
 
 _MOST: Final = 5
+_OF_WEIGHTS: Final = 3
+"""Of the layers of a memory: few enough that those of another one that is too small are named as well."""
 _TIME: Final = "time_s"
 _SHARES: Final[Mapping[str, tuple[str, ...]]] = {
     "parameters": ("weights",),
@@ -133,7 +136,7 @@ class Blamed:
             if ACTIVATIONS in region.holds:
                 yield from self._at_peak(region.policy or LIVE)
             if WEIGHTS in region.holds:
-                yield from self._by_share(("weight_bytes",))
+                yield from islice(self._by_share(("weight_bytes",)), _OF_WEIGHTS)
 
     def _at_peak(self, policy: str) -> Iterator[Blame]:
         """The layers whose outputs grew and are alive when the peak is reached, and the layer that sets it."""
