@@ -318,7 +318,8 @@ def _splits(before: str) -> Iterator[tuple[str, str]]:
 def _folder_of(path: str) -> Path:
     """The nearest folder of a path that is there: a file may have been deleted, and the folder with it."""
     try:
-        return next((one for one in Path(path).absolute().parents if one.is_dir()), Path.cwd())
+        whole = Path(path).absolute()
+        return next((one for one in (whole, *whole.parents) if one.is_dir()), Path.cwd())
     except (OSError, ValueError):
         return Path.cwd()
 

@@ -50,6 +50,8 @@ def test_the_pytest_plug_in_loads_nothing_else() -> None:
         ("weigh", str(EXPORTED), "--batch", "4"),
         ("report", "--help"),
         ("plot", "--help"),
+        ("compare", "--help"),
+        ("compare", "lenet5", "mlp", "--on", "toy"),
         ("compress", "--help"),
         ("compress", "alexnet", "--plan", "deep-compression"),
     ],

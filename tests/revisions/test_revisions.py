@@ -124,6 +124,15 @@ def test_what_has_been_deleted_and_its_folder_with_it(repository: Scratch) -> No
     assert "there is no file 'parts/deep.toml' at the revision 'main'" in refused("parts/deep.toml@main")
 
 
+def test_a_folder_now_that_was_a_file_then(repository: Scratch) -> None:
+    repository.commit({"model": "a file"})
+    repository.git("tag", "file")
+    repository.commit({"model": None})
+    repository.commit({"model/net.toml": "in a folder"})
+    assert content("model@file") == "a file"
+    assert "'model' is a folder at the revision 'main'" in refused("model@main")
+
+
 def test_choices_stand_behind_the_path(repository: Scratch) -> None:
     with at_revision("net.toml:width=0.5@v1") as found:
         path, colon, choices = found.source.rpartition(":")
@@ -159,6 +168,7 @@ def test_links_are_followed_inside_the_repository_alone(repository: Scratch) -> 
         ("net.toml@", "there is no revision behind the @; write PATH@REVISION"),
         ("@main", "there is no path before the @"),
         ("parts@main", "'parts' is a folder at the revision 'main'"),
+        ("./@main", "there is no file './' at the revision 'main'"),
         ("nat.toml@main", "there is no file 'nat.toml' at the revision 'main'; net.toml of the repository is like it"),
         ("alexnet@main", "'alexnet' is no file with revisions; leave out what is behind the @"),
         ("../outside.toml@main", "there is no git repository here"),
