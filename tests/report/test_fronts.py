@@ -100,15 +100,19 @@ def test_another_batch_is_seen_by_the_first_length_alone(first, later, is_other)
     assert [unplaced.model for unplaced in front.unplaced] == ["m1"] * is_other
 
 
-def test_on_a_device_only_what_may_fit_is_placed() -> None:
+def test_on_a_device_only_what_fits_is_placed() -> None:
     small, large = on_device(needed=1000, peak=1000), on_device()
-    here = [replace(costing(1, 1, 1), on=(one,)) for one in (small, large, small)]
+    doubtful = small._replace(fit=small.fit._replace(verdict="unknown"))
+    known = [one._replace(latency=one.latency._replace(exact=True)) for one in (small, large, doubtful, small)]
+    here = [replace(costing(1, 1, 1), on=(one,)) for one in known]
     _, front = fronts(*here, costing(1, 1, 1))
     assert (front.on, front.metrics) == (small.device, ("deployed_bytes", "peak_bytes.live", "floor_s"))
-    reasons = dict(tuple(one) for one in front.unplaced)
-    assert reasons["m1"] == "too large for the device"
-    assert reasons["m3"] == "not weighed there"
-    assert "m0" not in reasons or "latency floor" in reasons["m0"]
+    assert front.best == ("m0", "m3")
+    assert dict(tuple(one) for one in front.unplaced) == {
+        "m1": "too large for the device",
+        "m2": "whether it fits is unknown",
+        "m4": "not weighed there",
+    }
 
 
 def row(name: str, quality: str | None, latency: str | None, macs: int | None, **changes: object) -> Model:

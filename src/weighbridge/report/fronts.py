@@ -63,8 +63,7 @@ class _Candidate(NamedTuple):
 def fronts_of(models: Sequence[Model]) -> Iterator[Front]:
     """A front of the networks, one of each device, and one of the times published under the same conditions; each of two models or more.
 
-    A model is placed where it can be compared at all: its figures are exact, it is not known to be too large for the device, and
-    it is of the batch of the first.
+    A model is placed where it can be compared at all: its figures are exact, it fits the device, and it is of the batch of the first.
     """
     weighed = [(model.name, model.report) for model in models if model.report is not None]
     if len(weighed) > 1:
@@ -103,8 +102,14 @@ def _of_device(device: str, metrics: Sequence[str], weighed: Sequence[tuple[str,
             yield _Candidate(name, (), "not weighed there")
             continue
         figures = tuple(values.get((metric, None)) or values.get((metric, device), NOTHING) for metric in metrics)
-        reason = "too large for the device" if on.fit.verdict == "does not fit" else other_batch(weighed[0][1], report)
-        yield _Candidate(name, figures, reason)
+        yield _Candidate(name, figures, _misfit(on.fit.verdict) or other_batch(weighed[0][1], report))
+
+
+def _misfit(verdict: str) -> str:
+    """Why a verdict keeps a model from being placed on a device; "" where it fits."""
+    if verdict == "fits":
+        return ""
+    return "too large for the device" if verdict == "does not fit" else "whether it fits is unknown"
 
 
 def _of_published(rows: Sequence[tuple[str, Published]]) -> Iterator[_Candidate]:
