@@ -112,14 +112,14 @@ class _Repository:
         lines = said.stdout.decode(errors="surrogateescape").split("\n")
         if said.returncode or len(lines) < 3:
             raise BadSpec(_reason(said) or "there is no git repository here", hint="a revision is one of its commits")
-        self._folder = folder
+        self.folder = folder
         self.top = Path(lines[0]).resolve()
         self.prefix = lines[2]
         self._common = (folder / lines[1]).resolve()
 
     def git(self, *arguments: str) -> bytes | None:
         """What git says; None where it fails."""
-        said = _git(self._folder, *arguments)
+        said = _git(self.folder, *arguments)
         return None if said.returncode else said.stdout
 
     def commit(self, revision: str) -> str | None:
@@ -157,7 +157,7 @@ class _Repository:
         with tempfile.TemporaryFile() as asked:
             asked.write("".join(f"{one.object}\n" for one in entries).encode())
             asked.seek(0)
-            with _process(self._folder, "cat-file", "--batch", asked=asked) as said:
+            with _process(self.folder, "cat-file", "--batch", asked=asked) as said:
                 assert said.stdout is not None
                 for one in entries:
                     place = root / one.path
@@ -187,7 +187,8 @@ def _write_next(batch: IO[bytes], place: Path) -> None:
     with place.open("wb") as file:
         while left > 0 and (part := batch.read(min(left, _PART_BYTES))):
             left -= file.write(part)
-    batch.read(1)
+    if left or batch.read(1) != b"\n":
+        raise BadSpec("git ended before the whole file was read", hint="`git fsck` looks through the repository")
 
 
 def has_revision(source: str) -> bool:
@@ -264,7 +265,7 @@ def _found(written: str) -> _Found:
             faults.append((0, BadSpec("there is no revision behind the @", where=written, hint=_HOW)))
             continue
         try:
-            return _read(written, before, f"@{revision}" if revision.startswith("{") else revision)
+            return _read(written, before, revision)
         except _Unreadable as fault:
             faults.append((fault.rank, fault.error))
     if not faults:
@@ -285,17 +286,16 @@ def _read(written: str, before: str, revision: str) -> _Found:
     """The file and the commit of one reading.  Raises ``_Unreadable``, and ``BadSpec`` where there is no git."""
     splits = list(_splits(before))
     here = any(os.path.lexists(path) for path, _ in splits)
-    folder = _folder_of(splits[0][0])
     try:
-        repository = _Repository(folder)
+        repository = _Repository(_folder_of(splits[0][0]))
     except BadSpec as error:
         placed = BadSpec(error.what, where=written, hint=error.hint)
         raise _Unreadable(1 + here, placed) from None
-    commit = repository.commit(revision)
+    commit = repository.commit(f"@{revision}" if revision.startswith("{") else revision)
     if commit is None:
         raise _Unreadable(3 + here, _no_revision(written, revision, repository))
     for path, choices in splits:
-        entry = repository.entry(commit, _inside(repository, folder, path))
+        entry = repository.entry(commit, _inside(repository, path))
         if entry is not None and entry.mode not in _IS_NO_FILE:
             return _Found(repository, commit, revision, path, choices, entry)
         if entry is not None:
@@ -324,9 +324,9 @@ def _folder_of(path: str) -> Path:
         return Path.cwd()
 
 
-def _inside(repository: _Repository, folder: Path, path: str) -> str:
+def _inside(repository: _Repository, path: str) -> str:
     """The path from the top of the repository."""
-    rest = Path(os.path.relpath(Path(path).absolute(), folder)) if "\0" not in path else Path()
+    rest = Path(os.path.relpath(Path(path).absolute(), repository.folder)) if "\0" not in path else Path()
     return normpath(f"{repository.prefix}{rest.as_posix()}")
 
 
@@ -352,7 +352,7 @@ def _no_file(written: str, path: str, revision: str, repository: _Repository, co
     if path in names():
         hint = "leave out what is behind the @: a textbook network comes with weighbridge"
         return BadSpec(f"{path!r} is no file with revisions", where=written, hint=hint)
-    wanted = _inside(repository, _folder_of(path), path)
+    wanted = _inside(repository, path)
     near = get_close_matches(wanted, [one.path for one in repository.entries(commit)], 1)
     meant = f"{near[0]} of the repository is like it" if near else f"`git ls-tree -r {revision}` lists its files"
     return BadSpec(f"there is no file {path!r} at the revision {revision!r}", where=written, hint=meant)

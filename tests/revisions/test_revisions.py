@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 from hashlib import sha256
 from pathlib import Path
@@ -238,6 +240,17 @@ def test_a_file_that_the_clone_does_not_have(repository: Scratch) -> None:
     blob = repository.git("rev-parse", "v1:net.toml")
     (repository.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     assert "this clone does not have the content of the file; fetch it" in refused("net.toml@v1")
+
+
+def test_a_git_that_ends_too_early(repository: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says last is cut: a file of which a part is missing is no file."""
+    real = shutil.which("git")
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n[ "$1" = cat-file ] && {{ {real} "$@" | head -c -3; exit; }}\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    assert "git ended before the whole file was read" in refused("net.toml@v1")
 
 
 def test_in_a_linked_working_tree(repository: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
