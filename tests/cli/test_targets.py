@@ -39,12 +39,20 @@ READERS = {
     "what-if model.onnx bits=8": "weights.bin",
     "what-if lenet5 bits=8 --on ./d.toml": "d.toml",
     "what-if lenet5 bits=8 --energy t.toml": "t.toml",
+    "check --budgets b.toml": "b.toml",
+    "check --budgets ./b.toml": "model.onnx",
+    "compare lenet5 net.toml": "net.toml",
+    "compare model.onnx lenet5": "weights.bin",
+    "compare lenet5 saved.json": "saved.json",
+    "compare lenet5 mlp --on ./d.toml": "d.toml",
+    "compare published:i3d lenet5 --energy t.toml": "t.toml",
     "compress model.onnx": "model.onnx",
     "compress ./model.onnx --keep 0.5": "weights.bin",
     "compress net.toml": "net.toml",
     "compress lenet5 --plan plan.toml": "plan.toml",
 }
 """Commands, and a file that each of them reads."""
+BUDGETS = '[models.one]\nsource = "model.onnx"\nbudgets = ["macs <= 1 G"]\n'
 FORMATS = ("--json", "--csv", "--markdown")
 
 
@@ -54,6 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     texts = {
         "saved.json": SAVED,
+        "b.toml": BUDGETS,
         "d.toml": DEVICE,
         "t.toml": TABLE,
         "net.toml": "x",
@@ -102,7 +111,7 @@ def test_what_a_command_reads_is_not_written_over(
     file = READERS[command]
     before = Path(file).read_bytes()
     place = SPELLED[spelled](file)
-    for option in FORMATS if command.startswith(("weigh", "report", "what-if", "compress")) else FORMATS[:1]:
+    for option in FORMATS if command.startswith(("weigh", "report", "what-if", "comp")) else FORMATS[:1]:
         assert main([*command.split(), option, place]) == 2
         captured = capsys.readouterr()
         assert captured.out == ""
