@@ -131,3 +131,19 @@ def test_why_times_are_not_in_the_ratio_of_macs() -> None:
     ]
     as_fast = published("twice", macs=Fraction(200), latency_s=Fraction("0.2"))
     assert len(list(sentences(comparison_of([published("one"), as_fast], tool="t")))) == 1
+
+
+@pytest.mark.parametrize(
+    ("weights", "parameters", "said"),
+    [
+        (0, -3, "B has as many weights, 0.7000 times the parameters"),
+        (0, 0, "B has as many parameters"),
+        (2, 2, "B has 1.200 times the parameters"),
+    ],
+)
+def test_weights_are_said_where_they_are_all_that_stayed(weights: int, parameters: int, said: str) -> None:
+    before = report([node("conv", weights=9, biases=1, macs=81), node("pool", operator="max_pool")])
+    facts = before.facts._replace(parameters=10, weights=9, macs=81)
+    changed = facts._replace(parameters=10 + parameters, weights=9 + weights, macs=82)
+    sides = (replace(before, facts=facts), replace(before, facts=changed))
+    assert said in " ".join(sentences(side_by_side(*sides)))

@@ -20,6 +20,7 @@ __all__ = ["ends_of", "names_of", "sentences"]
 _ROOM: Final = 48
 """Characters that the columns have for all names: there must be room for figures and ratios in 80."""
 _HEADLINES: Final = (
+    ("weights", "the weights", "as many weights"),
     ("parameters", "the parameters", "as many parameters"),
     ("parameter_bytes", "the model size", "the same model size"),
     ("macs", "the MACs", "as many MACs"),
@@ -167,7 +168,7 @@ def _totals(found: Comparison, first: str, name: str, place: int) -> str:
     base, other = weighed[0], weighed[place]
     if all(_is_equal(one, base, other) for one in found.metrics):
         return f"{name} and {first} are equal in every figure"
-    shown = [line for line in _HEADLINES if not _goes_without_saying(line[0], found, other)]
+    shown = [line for line in _HEADLINES if not _goes_without_saying(line[0], found, base, other)]
     parts = [_times(found.metric(metric), base, other, what, same) for metric, what, same in shown]
     devices = list(dict.fromkeys(one.device for one in found.metrics if one.device is not None))[:DETAILED]
     for device in devices:
@@ -189,8 +190,14 @@ def _is_equal(metric: Metric, base: int, other: int) -> bool:
     return metric.exact[base] and metric.exact[other] and metric.values[base] == metric.values[other]
 
 
-def _goes_without_saying(name: str, found: Comparison, other: int) -> bool:
-    """Whether the size goes with the number of parameters."""
+def _goes_without_saying(name: str, found: Comparison, base: int, other: int) -> bool:
+    """Whether a figure adds nothing: a size that goes with the number of parameters, and weights unless they are all that stayed.
+
+    They are where an exporter folded batch norm: the parameters beside them are fewer.
+    """
+    if name == "weights":
+        weights, parameters = found.metric("weights"), found.metric("parameters")
+        return not _is_equal(weights, base, other) or _is_equal(parameters, base, other)
     ratios = {one: found.metric(one).ratios[other] for one in ("parameters", "parameter_bytes")}
     return name == "parameter_bytes" and ratios["parameters"] is not None and len(set(ratios.values())) == 1
 
