@@ -112,6 +112,40 @@ def test_an_operator_that_an_exporter_calls_otherwise_is_found_by_its_place() ->
     )  # two of one size against one: which it is is not guessed
 
 
+@pytest.mark.parametrize("layers", range(4))
+def test_an_operator_put_in_takes_no_name_away_from_a_layer(layers: int) -> None:
+    before = [*network(*range(8, 8 + layers)), layer("Identity", 16, "linear")]
+    after = [layer("in", 3, "quantize"), *before[:-1], layer("Identity_int8", 16, "linear")]
+    after.append(
+        layer("Identity", 16, "dequantize")._replace(figures=before[-1].figures._replace(operator="dequantize"))
+    )
+    linear = before[-1].figures._replace(weights=256, macs=256)
+    before[-1], after[-2] = before[-1]._replace(figures=linear), after[-2]._replace(figures=linear)
+    found = differences(before, after)
+    assert [(one.name, one.before) for one in found.layers] == [("in", None), ("Identity", None)]
+    assert found.renamed == (("Identity", "Identity_int8"),)
+    back = differences(after, before)
+    assert [(one.name, one.after) for one in back.layers] == [("in", None), ("Identity", None)]
+    assert back.renamed == (("Identity_int8", "Identity"),)
+
+
+def test_a_name_holds_where_the_operator_alone_or_nothing_else_is_another() -> None:
+    before = [layer("a", 8), layer("act", 8, "relu"), layer("b", 8)]
+    alone = [before[0], layer("act", 8, "gelu"), layer("more", 8, "relu"), before[2]]
+    assert names(before, alone)[1:3] == [("act", "act", "name"), (None, "more", None)]
+    wider = [before[0], layer("act", 12, "gelu"), before[2]]
+    assert names(before, wider)[1] == ("act", "act", "name")
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_layer_like_its_neighbour_stays_at_its_place(place: int) -> None:
+    before = network(8, 8, 8)
+    after = [layer(f"other{at}", 24 if at == place else 8) for at in range(3)]
+    assert names(before, after) == [
+        (f"conv{at}", f"other{at}", "position" if at == place else "shape") for at in range(3)
+    ]
+
+
 def test_two_operators_of_which_nothing_is_known_are_not_one() -> None:
     unknown = LayerFigures("my.Op", None, None, None, None, None, None)
     before = [layer("a", 8), Layer("x", unknown), layer("b", 8)]

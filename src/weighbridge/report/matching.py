@@ -70,8 +70,10 @@ def differences(before: Sequence[Layer], after: Sequence[Layer]) -> Differences:
 def matched(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[Match, ...]:
     """Every layer of both sides once, in the order of ``after``; what is gone stands behind what ran before it.
 
-    Layers of one name pair first, then those of one shape in their order.  Between the same pairs those of one operator follow where
-    both sides have the same number of them, and then those that are alike but for the operator: exporters have several for one thing.
+    Layers of one name pair first, then those of one shape in their order.  A name that went over to another operator of another size
+    waits for those: a converter that puts ``dequantize`` behind a linear layer gives it the name of the output, which the linear
+    layer had.  Between the same pairs those of one operator follow where both sides have the same number of them, and then those that
+    are alike but for the operator: exporters have several for one thing.
     Names are believed unless more than twice as many layers differ by them as by shapes: then the names are numbers that an
     exporter gave (``Conv_5``), which move on where a layer is put in, and shapes go first.
     """
@@ -81,7 +83,7 @@ def matched(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[Match, ...
         *([_operator(layer.figures) for layer in side] for side in (before, after)),
         *([_size(layer.figures) for layer in side] for side in (before, after)),
     )
-    pairs = _found(sides, (_by_name, _by_shape))
+    pairs = _found(sides, (_by_sure_name, _by_shape, _by_name))
     differ = sides.differ(pairs)
     if differ > 1:
         other = _found(sides, (_by_shape, _by_name))
@@ -147,6 +149,15 @@ def _found(sides: _Sides, steps: Iterable[Callable[[_Pairs, _Sides], None]]) -> 
     return pairs
 
 
+def _by_sure_name(pairs: _Pairs, sides: _Sides) -> None:
+    """Of one name, and of one operator or one size at least."""
+    pairs.update(
+        (old, new)
+        for old, new in _once_each(sides.old_names, sides.new_names, *_left(pairs, sides))
+        if sides.old_operators[old] == sides.new_operators[new] or sides.old_sizes[old] == sides.new_sizes[new]
+    )
+
+
 def _by_name(pairs: _Pairs, sides: _Sides) -> None:
     pairs.update(_once_each(sides.old_names, sides.new_names, *_left(pairs, sides)))
 
@@ -156,7 +167,9 @@ def _by_shape(pairs: _Pairs, sides: _Sides) -> None:
     for _ in range(_ROUNDS):
         found: _Pairs = {}
         for gap in _gaps(pairs, len(sides.old_names), len(sides.new_names)):
-            found.update(_in_order(sides.old_shapes, sides.new_shapes, *gap))
+            at_place = _place_by_place(sides.old_shapes, sides.new_shapes, *gap)
+            in_order = _in_order(sides.old_shapes, sides.new_shapes, *gap)
+            found.update(in_order if len(in_order) > len(at_place) else at_place)
         if not found:
             break
         pairs.update(found)
@@ -176,6 +189,13 @@ def _once_each(old: _Keys, new: _Keys, before: Iterable[int], after: Iterable[in
     for key, at in _places(old, before).items():
         if len(at) == len(others.get(key, ())) == 1:
             yield at[0], others[key][0]
+
+
+def _place_by_place(old: _Keys, new: _Keys, before: Sequence[int], after: Sequence[int]) -> list[tuple[int, int]]:
+    """Those of a key that stand at the same place among equally many: what differs beside them moved none of them."""
+    if len(before) != len(after):
+        return []
+    return [(one, other) for one, other in zip(before, after, strict=True) if old[one] == new[other]]
 
 
 def _in_order(old: _Keys, new: _Keys, before: Iterable[int], after: Iterable[int]) -> list[tuple[int, int]]:
