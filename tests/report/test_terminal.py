@@ -92,3 +92,18 @@ def test_clipped_text_fits_and_keeps_both_ends(width: int) -> None:
         assert cell_len(pad(cut, width)) == width
         if width >= cell_len(name):
             assert cut == name
+
+
+@pytest.mark.parametrize("old", ["conv1", "MobilenetV1/Conv2d_1_depthwise/Relu6", "\u5c42" * 20])
+@pytest.mark.parametrize("new", ["c", "model/activation_1/Relu", "\u6a21" * 20])
+def test_of_what_was_and_what_is_each_side_is_cut_by_itself(old: str, new: str) -> None:
+    whole = f"{old} -> {new}"
+    for width in range(len(whole) + 50):
+        cut = clip(whole, width)
+        assert cell_len(cut) <= width
+        if cell_len(whole) <= width:
+            assert cut == whole
+        elif width >= 14:
+            was, _, now = cut.partition(" -> ")
+            assert (was[0], now[-1]) == (old[0], new[-1])
+            assert all(side == of or "…" in side for side, of in ((was, old), (now, new)))

@@ -9,6 +9,7 @@ from weighbridge.counts import NetworkFacts
 from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.layers import LayerChange, LayerFigures
+from weighbridge.report.spans import ARROW
 from weighbridge.units import exact
 
 __all__ = ["ROWS", "layer_grid"]
@@ -75,7 +76,7 @@ def _layer_row(layer: LayerChange, names: Sequence[str], zeros: bool) -> GridRow
     old, new = layer.before, layer.after
     return GridRow(
         (
-            printable(layer.name if layer.before_name is None else f"{layer.before_name} -> {layer.name}"),
+            printable(layer.name if layer.before_name is None else f"{layer.before_name}{ARROW}{layer.name}"),
             "new" if old is None else "gone" if new is None else "",
             printable(_change(old, new, "operator")),
             *(_change(old, new, name) for name in names),
@@ -88,7 +89,7 @@ def _layer_row(layer: LayerChange, names: Sequence[str], zeros: bool) -> GridRow
 def _change(old: LayerFigures | None, new: LayerFigures | None, name: str) -> str:
     """``before -> after``, or the one of them that there is or that both are."""
     sides = [_shown(getattr(side, name)) for side in (old, new) if side is not None]
-    return " -> ".join(dict.fromkeys(sides))
+    return ARROW.join(dict.fromkeys(sides))
 
 
 def _shown(value: int | str | tuple[int, ...] | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
 
@@ -56,12 +57,23 @@ def cells(text: str) -> int:
     return cell_len(text)
 
 
+ARROW: Final = " -> "
+"""Between what was and what is."""
+_SHORTEST_SIDE: Final = 5
+"""Cells that either side of an arrow must have if it is cut by itself."""
+
+
 def clip(text: str, width: int) -> str:
-    """``text``, cut to ``width`` cells in the middle, where names differ least."""
+    """``text``, cut to ``width`` cells in the middle, where names differ least; of ``before -> after`` each side by itself."""
     if cells(text) <= width:
         return text
     if width < 5:
         return _start(text, width)
+    before, arrow, after = text.partition(ARROW)
+    room = width - len(ARROW)
+    if arrow and room >= 2 * _SHORTEST_SIDE:
+        half = min(cells(before), max(room // 2, room - cells(after)))
+        return f"{clip(before, half)}{ARROW}{clip(after, room - half)}"
     head = _start(text, (width - 1) // 2)
     tail = _start(text[::-1], width - 1 - cells(head))[::-1]
     return f"{head}…{tail}"
