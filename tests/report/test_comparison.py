@@ -278,6 +278,17 @@ def test_hostile_text_reaches_no_page() -> None:
     assert "<img" not in markdown(found).replace("\\<img", "")
 
 
+def test_many_models_on_many_devices_take_as_long_as_they_are_many() -> None:
+    def of(models: int, devices: int) -> int:
+        there = tuple(on_device()._replace(device=f"device {place}") for place in range(devices))
+        reports = [replace(report(alexnet()), on=there) for _ in range(models)]
+        every = [Model(f"m{place}", "", one) for place, one in enumerate(reports)]
+        return steps(lambda: text(comparison_of(every, tool="t", fps=Fraction(30)), Look(100)))
+
+    assert of(4, 64) < 4.4 * of(4, 16)  # quadratic would be 16 times
+    assert of(16, 16) < 4.8 * of(4, 16)
+
+
 def test_layers_of_a_large_network_take_as_long_as_they_are_many() -> None:
     def of(count: int) -> int:
         nodes = [node(f"n{place}", weights=place, macs=place) for place in range(count)]

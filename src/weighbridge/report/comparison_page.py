@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from weighbridge.errors import printable
@@ -12,10 +12,9 @@ from weighbridge.report.figures import WORDS, Value, cell, ratio_cell, values_of
 from weighbridge.report.front_grids import deadline_grid, front_grid
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.layer_grid import ROWS, layer_grid
-from weighbridge.report.metric_rows import doubted, group_label, groups, marks, said_of
+from weighbridge.report.metric_rows import Side, doubted, group_label, groups, marks, said_of, side_of
 from weighbridge.report.page import Table
 from weighbridge.report.published_grid import published_grids
-from weighbridge.report.record import by_device
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
 from weighbridge.report.terminal import Look
 from weighbridge.report.view import subtitle
@@ -125,11 +124,13 @@ def said(found: Comparison, all_rows: bool) -> list[str]:
 
 def grids(found: Comparison, *, all_rows: bool = False) -> Iterator[Grid]:
     """Tables: the networks, each device, the deadline, which none beats, the layers that differ, what was published."""
-    if any(model.report is not None for model in found.models):
-        yield _metrics("the network", None, found)
-    for device in dict.fromkeys(one.device for one in found.metrics if one.device is not None):
-        yield _metrics(f"on {printable(device, 60)}", device, found)
     called = names_of(found)
+    sides = [side_of(called[model.name], model.report) for model in found.models if model.report is not None]
+    has = [values_of(side.report).keys() for side in sides]
+    if sides:
+        yield _metrics("the network", None, found, sides, has)
+    for device in dict.fromkeys(one.device for one in found.metrics if one.device is not None):
+        yield _metrics(f"on {printable(device, 60)}", device, found, sides, has)
     yield from published_grids(found, called)
     if found.deadline is not None and found.deadline.by:
         yield deadline_grid(found.deadline, called)
@@ -158,13 +159,16 @@ def _renamed(found: Difference, name: str, against: str, most: int | None) -> Gr
     return Grid(heading, (Column(against), Column(name)), rows)
 
 
-def _metrics(name: str, device: str | None, found: Comparison) -> Grid:
-    """Rows of metrics of what is weighed, each later model with its ratio to the first."""
-    called = names_of(found)
+def _metrics(
+    name: str,
+    device: str | None,
+    found: Comparison,
+    sides: Sequence[Side],
+    has: Sequence[Collection[tuple[str, str | None]]],
+) -> Grid:
+    """Rows of metrics of what is weighed, each later model with its ratio to the first; ``has`` are the figures of each side."""
     shown = [at for at, model in enumerate(found.models) if model.report is not None]
-    sides = [(called[model.name], model.report) for model in found.models if model.report is not None]
-    has = [values_of(report).keys() for _, report in sides]
-    doubts = [doubted(by_device(report).get(device or "")) for _, report in sides]
+    doubts = [doubted(side.on.get(device or "")) for side in sides]
     metrics = [one for one in found.metrics if _is_of(one, device) and any((one.name, device) in keys for keys in has)]
     grouped = list(groups((one for one in metrics if not _is_enough(one)), lambda one: (one.values, one.exact)))
     rows = []
@@ -184,10 +188,10 @@ def _metrics(name: str, device: str | None, found: Comparison) -> Grid:
         later = [text for pair in zip(figures[1:], ratios[1:], strict=True) for text in pair]
         verdict = str(one.values[shown[0]]) if one.name == "verdict" and len(set(figures)) == 1 else ""
         rows.append(GridRow((group_label(group), figures[0], *later), verdict))
-    columns = [Column(sides[0][0], is_number=True)]
-    for side, _ in sides[1:]:
-        columns += (Column(side, is_number=True), Column("ratio", is_number=True, rank=1))
-    heading = f"{name}, with the ratio to {sides[0][0]}" if len(sides) > 1 else name
+    columns = [Column(sides[0].name, is_number=True)]
+    for side in sides[1:]:
+        columns += (Column(side.name, is_number=True), Column("ratio", is_number=True, rank=1))
+    heading = f"{name}, with the ratio to {sides[0].name}" if len(sides) > 1 else name
     return Grid(heading, (Column("metric"), *columns), tuple(rows), (*marks(rows, grouped), *said_of(device, sides)))
 
 

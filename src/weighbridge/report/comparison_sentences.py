@@ -9,9 +9,9 @@ from weighbridge.errors import printable
 from weighbridge.report.comparison import Comparison, Difference, Metric, Model
 from weighbridge.report.fronts import other_batch
 from weighbridge.report.layers import LayerChange, LayerFigures
-from weighbridge.report.metric_rows import Side
+from weighbridge.report.metric_rows import Side, side_of
 from weighbridge.report.published_sentences import of_published
-from weighbridge.report.record import NetworkInput, OnDevice, Report, by_device
+from weighbridge.report.record import NetworkInput, OnDevice, Report
 from weighbridge.report.verdicts import DETAILED
 from weighbridge.units import exact, significant
 
@@ -71,11 +71,11 @@ def _joined(words: Sequence[str], last: str = "and") -> str:
 def sentences(found: Comparison) -> Iterator[str]:
     """First what makes the sides no equals, then figures, layers and verdicts, then what was published."""
     called = names_of(found)
-    sides = [(called[model.name], model.report) for model in found.models if model.report is not None]
+    sides = [side_of(called[model.name], model.report) for model in found.models if model.report is not None]
     if len(sides) > 1:
         yield from _unlike(sides)
-        for place, (name, _) in enumerate(sides[1:], 1):
-            yield _totals(found, sides[0][0], name, place)
+        for place, side in enumerate(sides[1:], 1):
+            yield _totals(found, sides[0].name, side.name, place)
         for one in found.differences:
             yield _layers(one, called[one.against], called[one.name])
     yield from _fits(sides)
@@ -87,7 +87,7 @@ def _unlike(sides: Sequence[Side]) -> Iterator[str]:
     for side in sides[1:]:
         yield from _other_inputs(sides[0], side)
         yield from _weighed_otherwise(sides[0], side)
-    for name, report in sides:
+    for name, report, _ in sides:
         if not report.facts.exact:
             yield f"careful: {name} is not counted in full: its MACs and parameters are lower bounds"
         elif not report.is_exact:
@@ -96,8 +96,8 @@ def _unlike(sides: Sequence[Side]) -> Iterator[str]:
 
 
 def _other_inputs(first: Side, later: Side) -> Iterator[str]:
-    base, report = first[1], later[1]
-    both = f"{first[0]} takes {_inputs(base)} and {later[0]} takes {_inputs(report)}"
+    base, report = first.report, later.report
+    both = f"{first.name} takes {_inputs(base)} and {later.name} takes {_inputs(report)}"
     if other_batch(base, report):
         yield f"careful: {both}: MACs, activations and times are of another batch, not of another network alone"
     elif _shapes(base) != _shapes(report):
@@ -107,7 +107,7 @@ def _other_inputs(first: Side, later: Side) -> Iterator[str]:
 
 
 def _weighed_otherwise(first: Side, later: Side) -> Iterator[str]:
-    names, reports = (first[0], later[0]), (first[1], later[1])
+    names, reports = (first.name, later.name), (first.report, later.report)
     graphs = [printable(report.network.graph, 40) for report in reports]
     if graphs[0] != graphs[1]:
         yield f"careful: {names[0]} is weighed {graphs[0]} and {names[1]} {graphs[1]}"
@@ -134,11 +134,11 @@ def _precisions(sides: Sequence[Side]) -> Iterator[str]:
 
 
 def _devices(sides: Iterable[Side]) -> list[str]:
-    return list(dict.fromkeys(device for _, report in sides for device in by_device(report)))
+    return list(dict.fromkeys(device for side in sides for device in side.on))
 
 
 def _on(device: str, sides: Iterable[Side]) -> list[tuple[str, OnDevice]]:
-    return [(name, on) for name, report in sides if (on := by_device(report).get(device)) is not None]
+    return [(side.name, on) for side in sides if (on := side.on.get(device)) is not None]
 
 
 def _shapes(report: Report) -> list[str]:
@@ -303,10 +303,10 @@ def _fits(sides: Sequence[Side]) -> Iterator[str]:
     """Which models fit: a sentence a device, or how many devices each fits on where there are many."""
     devices = _devices(sides)
     if len(devices) > DETAILED:
-        for name, report in sides:
-            verdicts = [on.fit.verdict for on in report.on]
+        for side in sides:
+            verdicts = [on.fit.verdict for on in side.report.on]
             if verdicts:
-                yield f"{name} fits on {verdicts.count('fits')} of {len(verdicts):,} devices"
+                yield f"{side.name} fits on {verdicts.count('fits')} of {len(verdicts):,} devices"
         return
     for device in devices:
         there: dict[str, list[str]] = {}

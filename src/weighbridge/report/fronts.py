@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.figures import PEAK, Value, label, values_of
 from weighbridge.report.published_figures import PUBLISHED, conditions_of, published_values
-from weighbridge.report.record import Report, by_device
+from weighbridge.report.record import OnDevice, Report, by_device
 
 if TYPE_CHECKING:
     from weighbridge.published import Conditions, Published
@@ -60,16 +60,29 @@ class _Candidate(NamedTuple):
     reason: str = ""
 
 
+class _Weighed(NamedTuple):
+    """A model that is weighed, its figures, and what its report says of each device: found once for all fronts."""
+
+    name: str
+    report: Report
+    values: Mapping[tuple[str, str | None], Value]
+    on: Mapping[str, OnDevice]
+
+
 def fronts_of(models: Sequence[Model]) -> Iterator[Front]:
     """A front of the networks, one of each device, and one of the times published under the same conditions; each of two models or more.
 
     A model is placed where it can be compared at all: its figures are exact, it fits the device, and it is of the batch of the first.
     """
-    weighed = [(model.name, model.report) for model in models if model.report is not None]
+    weighed = [
+        _Weighed(model.name, model.report, values_of(model.report), by_device(model.report))
+        for model in models
+        if model.report is not None
+    ]
     if len(weighed) > 1:
         yield _front(None, _NETWORK, _of_networks(weighed))
-        for device in dict.fromkeys(device for _, report in weighed for device in by_device(report)):
-            metrics = _on_device(device, [report for _, report in weighed])
+        for device in dict.fromkeys(device for one in weighed for device in one.on):
+            metrics = _on_device(device, weighed)
             yield _front(device, metrics, _of_device(device, metrics, weighed))
     by_conditions: dict[Conditions, list[tuple[str, Published]]] = {}
     for model in models:
@@ -80,29 +93,28 @@ def fronts_of(models: Sequence[Model]) -> Iterator[Front]:
             yield _front(conditions_of(conditions), _PUBLISHED, _of_published(rows))
 
 
-def _of_networks(weighed: Sequence[tuple[str, Report]]) -> Iterator[_Candidate]:
-    for name, report in weighed:
-        values = values_of(report)
-        figures = tuple(values.get((metric, None), NOTHING) for metric in _NETWORK)
-        yield _Candidate(name, figures, other_batch(weighed[0][1], report))
+def _of_networks(weighed: Sequence[_Weighed]) -> Iterator[_Candidate]:
+    for one in weighed:
+        figures = tuple(one.values.get((metric, None), NOTHING) for metric in _NETWORK)
+        yield _Candidate(one.name, figures, other_batch(weighed[0].report, one.report))
 
 
-def _on_device(device: str, reports: Sequence[Report]) -> tuple[str, ...]:
+def _on_device(device: str, weighed: Sequence[_Weighed]) -> tuple[str, ...]:
     """The metrics of a device, with the peak by the policy that its runtime follows with every model, else what is live."""
-    regions = [region for report in reports if (on := by_device(report).get(device)) for region in on.fit.regions]
+    regions = [region for one in weighed if (on := one.on.get(device)) for region in on.fit.regions]
     policies = {region.policy for region in regions if "activations" in region.holds}
     policy = policies.pop() if len(policies) == 1 else None
     return "deployed_bytes", f"{PEAK}{policy}" if policy else _LIVE, "floor_s"
 
 
-def _of_device(device: str, metrics: Sequence[str], weighed: Sequence[tuple[str, Report]]) -> Iterator[_Candidate]:
-    for name, report in weighed:
-        on, values = by_device(report).get(device), values_of(report)
+def _of_device(device: str, metrics: Sequence[str], weighed: Sequence[_Weighed]) -> Iterator[_Candidate]:
+    for one in weighed:
+        on, values = one.on.get(device), one.values
         if on is None:
-            yield _Candidate(name, (), "not weighed there")
+            yield _Candidate(one.name, (), "not weighed there")
             continue
         figures = tuple(values.get((metric, None)) or values.get((metric, device), NOTHING) for metric in metrics)
-        yield _Candidate(name, figures, _misfit(on.fit.verdict) or other_batch(weighed[0][1], report))
+        yield _Candidate(one.name, figures, _misfit(on.fit.verdict) or other_batch(weighed[0].report, one.report))
 
 
 def _misfit(verdict: str) -> str:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol, TypeVar
 
 from weighbridge.errors import printable
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.figures import PEAK, label
 from weighbridge.report.grid import GridRow
 from weighbridge.report.headlines import NOT_VERIFIED
 from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.report.verdicts import conditions_of
 
-__all__ = ["Side", "doubted", "group_label", "groups", "marks", "said_of"]
+__all__ = ["Side", "doubted", "group_label", "groups", "marks", "said_of", "side_of"]
 
-Side = tuple[str, Report]
-"""A report, and what a page calls it."""
 _NO_BOUND: Final = "* is of what is counted on both sides: neither a floor nor a ceiling"
+
+
+class Side(NamedTuple):
+    """A report, what a page calls it, and what it says of each device by name: looked up once, as there may be many."""
+
+    name: str
+    report: Report
+    on: Mapping[str, OnDevice]
+
+
+def side_of(name: str, report: Report) -> Side:
+    """The side of a table that ``report`` is, called ``name``."""
+    return Side(name, report, by_device(report))
 
 
 class _Named(Protocol):
@@ -74,9 +86,9 @@ def said_of(device: str | None, sides: Sequence[Side]) -> Iterator[str]:
 
     Of no device it is what is to be said of the bills of energy.
     """
-    bills = [report.energy for _, report in sides if device is None and report.energy is not None]
+    bills = [one.report.energy for one in sides if device is None and one.report.energy is not None]
     yield from (printable(note, 300) for note in dict.fromkeys(note for bill in bills for note in bill.notes))
-    there = [(name, on) for name, report in sides if (on := by_device(report).get(device or "")) is not None]
+    there = [(one.name, on) for one in sides if (on := one.on.get(device or "")) is not None]
     yield from _by_side([(name, [conditions_of(on.conditions)]) for name, on in there])
     yield from _by_side([(name, [*_why_unknown(on), *on.latency.notes]) for name, on in there])
 

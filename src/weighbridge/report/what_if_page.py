@@ -10,7 +10,7 @@ from weighbridge.report.figures import WORDS, Value, cell
 from weighbridge.report.figures import ratio_cell as ratio_of
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.layer_grid import ROWS, layer_grid
-from weighbridge.report.metric_rows import doubted, group_label, groups, marks, said_of
+from weighbridge.report.metric_rows import doubted, group_label, groups, marks, said_of, side_of
 from weighbridge.report.page import Table
 from weighbridge.report.record import by_device
 from weighbridge.report.spans import Line, Style, in_ascii, wrap
@@ -187,7 +187,7 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
         Column("after/before", is_number=True),
         Column("times smaller", is_number=True, rank=2),
     )
-    sides = (("before", found.before), ("after", found.after))
+    sides = (side_of("before", found.before), side_of("after", found.after))
     return Grid(_heading(name, found), columns, tuple(rows), (*marks(rows, grouped), *said_of(device, sides)))
 
 
