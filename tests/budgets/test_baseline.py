@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
@@ -172,6 +173,13 @@ def test_a_file_that_is_not_there_has_no_models_and_one_that_cannot_be_read_is_t
     assert caught.value.where == f"{path}: $.schema"
     path.write_text(to_text({"net": lenet5()}), encoding="utf-8")
     assert read_baseline(path) == {"net": lenet5()}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "baseline.json")
+    with pytest.raises(BadSpec, match="the baseline is no regular file"):
+        read_baseline(tmp_path / "baseline.json")
 
 
 def test_an_empty_baseline_has_no_models() -> None:

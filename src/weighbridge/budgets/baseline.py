@@ -104,6 +104,8 @@ def read_baseline(path: Path) -> Mapping[str, BaselineModel]:
     Raises ``BadSpec`` with the path for a file that cannot be read, and what ``from_text`` raises.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # opening a pipe would wait for its writer
+            raise BadSpec("the baseline is no regular file", where=str(path), hint="name another file for it")
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
