@@ -110,6 +110,13 @@ def test_growth_to_what_it_was_and_from_nothing() -> None:
     assert "0 in the baseline, 2,304 now (2,304 more)" in from_nothing
 
 
+def test_nothing_is_a_share_of_less_than_nothing() -> None:
+    shrunk = budget_of("macs grows <= -2 k")
+    shown = _text(_checked(_GROWN._replace(budget=shrunk, limit=-848, over_by=3_152)))
+    assert "which is 3,152 too" in shown
+    assert "of the limit" not in shown
+
+
 def test_a_figure_that_must_equal_something() -> None:
     less = Result(budget_of("parameters == 61706"), OVER, "", 60_000, True, limit=61_706, over_by=-1_706)
     shown = _text(_checked(less))

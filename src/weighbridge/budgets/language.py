@@ -148,14 +148,16 @@ def _bound(text: str, metric: Metric, relation: str, *, grows: bool) -> tuple[Fr
     unit = found[2].replace("µ", "u").replace("μ", "u")
     if unit == _PERCENT:
         if not grows:
-            raise BadSpec(f"{shown(text)} of what?", hint=f"write {metric.name} grows {relation} {text}")
+            hint = f"write {metric.name} grows {relation} {text}"
+            raise BadSpec(f"{shown(text)} does not say of what it is a share", hint=hint)
         value /= 100
         if value < -1:
             raise BadSpec("nothing shrinks by more than all of it", hint="give a share from -100 % on")
     else:
         value *= _unit(unit, found[2], metric)
-    if not grows and value < 0:
-        raise BadSpec("nothing is below 0", hint="give a limit from 0 on")
+    if not grows and (value < 0 or (relation == "<" and not value)):
+        hint = "give a limit from 0 on" if value else f"write {metric.name} <= 0"
+        raise BadSpec("nothing is below 0", hint=hint)
     if unit != _PERCENT:
         _check_whole(value, metric, has_unit=bool(unit), relation=relation, grows=grows)
     if metric.unit in ("s", "J") and relation == "==":

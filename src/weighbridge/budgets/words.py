@@ -91,7 +91,7 @@ def outcome(result: Result) -> str:
     over = result.over_by
     if over is None or over < 0:
         return f"{now}, not {figure(result.limit, result.unit)}"
-    share = _percent(over, result.limit or 0)
+    share = _percent(over, max(result.limit or 0, 0))
     bound = "" if result.exact else ">= "
     of_limit = f" ({bound}{share} of the limit)" if share else ""
     return f"{now}, which is {_amount(over, result)} too much{of_limit}"
