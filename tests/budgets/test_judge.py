@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from sys import float_info
 
 import pytest
 
@@ -90,6 +91,14 @@ def test_large_numbers_are_compared_exactly() -> None:
     found = result(grown, "macs grow <= 2 %", with_macs(huge, True))
     assert (found.status, found.over_by, found.limit) == (OVER, 1, huge + huge // 50)
     assert result(with_macs(huge + 1, True), "macs <= 1e25").over_by == 1
+
+
+def test_a_limit_that_no_float_holds_is_the_largest_that_one_does() -> None:
+    made = weigh("lenet5", on="toy", precision="int8")
+    before = replace(made, on=tuple(one._replace(latency=one.latency._replace(floor_s=1e308)) for one in made.on))
+    found = result(made, "floor_s grows <= 1e99 %", before, ["toy"])
+    assert (found.status, found.limit) == (PASSED, float_info.max)
+    Checked("weighbridge", (held(made, ["floor_s grows <= 1e99 %"], before, ["toy"])[0],)).to_json()
 
 
 @pytest.mark.parametrize("relation", ["<=", "<", "=="])
@@ -216,6 +225,30 @@ def test_a_device_of_a_file_is_named_as_in_on_or_by_its_own_name(tmp_path) -> No
     assert "is not weighed on 'other/mine.toml'" in reason(made, "floor_s <= 1 ms on other/mine.toml", on=on)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_name_that_several_devices_have_decides_nothing(is_first: bool, tmp_path) -> None:
+    from pathlib import Path
+
+    from weighbridge.devices.catalogue import __file__ as catalogue
+
+    toy = (Path(catalogue).parent / "toy.toml").read_text(encoding="utf-8")
+    for folder, title in (("a", "Smaller"), ("b", "Larger")):
+        (tmp_path / folder).mkdir()
+        changed = toy.replace("title = ", f'title = "{title}" # ').replace('name = "toy"', f'name = "{folder}"', 1)
+        (tmp_path / folder / "board.toml").write_text(changed, encoding="utf-8")
+    (tmp_path / "own.toml").write_text(toy.replace("title = ", 'title = "Mine" # '), encoding="utf-8")
+    places = [str(tmp_path / one) for one in ("a/board.toml", "b/board.toml", "own.toml")]
+    on = [*places, "toy"] if is_first else ["toy", *reversed(places)]
+    made = weigh("lenet5", on=on)
+    for name, meant in (("toy", "own.toml"), ("board.toml", "a/board.toml"), ("board.toml", "b/board.toml")):
+        why = reason(made, f"floor_s <= 1 s on {name}", on=on)
+        assert f"several devices of this model are called {name!r}" in why
+        assert str(tmp_path / meant) in why
+    for name, device in (("a/board.toml", "a"), ("b/board.toml", "b"), ("own.toml", "toy" if is_first else "toy (2)")):
+        assert result(made, f"floor_s <= 1 s on {name}", on=on).budget.device == device
+    assert result(made, "floor_s <= 1 s on toy (2)", on=on).budget.device == "toy (2)"
+
+
 @pytest.mark.parametrize(
     ("budget", "words"),
     [
@@ -225,7 +258,7 @@ def test_a_device_of_a_file_is_named_as_in_on_or_by_its_own_name(tmp_path) -> No
         ),
         ("peak_bytes <= 1 MiB under nhcwb16_vela", "Vela takes integers, not floating point; there are pair, live"),
         ("peak_bytes <= 1 MiB under live on stm32f745", "not weighed on 'stm32f745'; did you mean stm32f746?"),
-        ("peak_bytes <= 1 MiB under live on nothing", "it is weighed on toy, stm32f746; else add it to on"),
+        ("peak_bytes <= 1 MiB under live on nothing", "it is weighed on toy, stm32f746 (else add it to on)"),
         ("floor_s <= 1 ms on h100", "this model is not weighed on 'h100'"),
         ("floor_s <= 1 ms", "floor_s is of a device, and the budget does not say which; write on toy or on stm32f746"),
         ("fits", "this is asked of a device, and the budget does not say which"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, isfinite
+from sys import float_info
 from typing import Final
 
 from weighbridge.budgets.blame import Blamed
@@ -243,9 +244,9 @@ def _limit(budget: Budget, base: Value | None) -> Fraction | None:
 
 
 def _shown_limit(limit: Fraction, relation: str, unit: str) -> int | float:
-    """The largest value that passes: of counts and bytes a whole one."""
+    """The largest value that passes: of counts and bytes a whole one, of times and energies one that a float holds."""
     if unit not in ("", "B"):
-        return float(limit)
+        return float(min(limit, Fraction(float_info.max)))
     return ceil(limit) - 1 if relation == "<" else floor(limit)
 
 
