@@ -67,6 +67,35 @@ def test_the_nearest_file_is_taken_and_two_in_one_folder_are_refused(monkeypatch
     assert read_budgets(Path("pyproject.toml")).path == Path("pyproject.toml")
 
 
+@pytest.mark.parametrize("text", ["[[tool.weighbridge]]\nx = 1\n", "[tool]\nweighbridge = 3\n"])
+def test_what_is_meant_for_us_and_cannot_be_read_is_not_passed_by(text: str) -> None:
+    _write("weighbridge.toml", _MODEL)
+    _write("inner/pyproject.toml", text)
+    for folder in ("inner", "inner/deeper"):
+        Path(folder).mkdir(exist_ok=True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            with pytest.raises(BadSpec, match=r"pyproject\.toml: \$\.tool\.weighbridge: must be a table, not "):
+                read_budgets()
+    with pytest.raises(BadSpec, match="must be a table"):
+        read_budgets(Path("inner/pyproject.toml"))
+
+
+@pytest.mark.parametrize("kind", ["folder", "link to nowhere"])
+def test_what_has_the_name_of_the_file_is_not_passed_by(kind: str) -> None:
+    _write("weighbridge.toml", _MODEL)
+    place = Path("inner/weighbridge.toml")
+    place.parent.mkdir()
+    if kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to("nowhere")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir("inner")
+        with pytest.raises(BadSpec, match=r"weighbridge\.toml: (this is a folder|the file of budgets cannot be read)"):
+            read_budgets()
+
+
 def test_nothing_is_found() -> None:
     with pytest.raises(
         BadSpec, match=r"there is no weighbridge\.toml, and no pyproject\.toml with \[tool\.weighbridge\]"
@@ -211,6 +240,14 @@ budgets = []
 def test_a_fault_alone(text: str, fault: str) -> None:
     (told,) = _refused(text).details
     assert fault in told
+
+
+def test_of_many_keys_that_do_not_exist_some_are_told() -> None:
+    error = _refused(_MODEL + "".join(f"odd{place} = 1\n" for place in range(5_000)))
+    (told,) = error.details or [str(error)]
+    assert told.count("has no key") == 6
+    assert told.count("the keys here are source, on") == 1
+    assert told.endswith("and 4,994 more")
 
 
 def test_faults_of_a_project_have_their_whole_path() -> None:

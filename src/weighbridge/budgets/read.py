@@ -27,6 +27,7 @@ _EXAMPLE: Final = f'write {_OWN}: [models.NAME], source = "model.onnx", budgets 
 _KEYS: Final = ("baseline", "defaults", "models")
 _MOST_ENTRIES: Final = 1000
 _MOST_CHARACTERS: Final = 500
+_SHOWN_KEYS: Final = 6
 _LARGEST: Final = 10**18
 """Of a size: as large as one on the command line."""
 _NOT_OF_WEIGH: Final = ("source", "on", "budgets")
@@ -75,7 +76,7 @@ def read_budgets(path: Path | None = None) -> Budgets:
     tables = read_toml(found, _WHAT, _EXAMPLE)
     root = "$"
     if found.name == _PROJECT:
-        own = _of_project(tables)
+        own = _of_project(tables, found)
         if own is None:
             hint = "add [tool.weighbridge.models.NAME] with source and budgets"
             raise BadSpec("there are no budgets in it: it has no [tool.weighbridge]", where=str(found), hint=hint)
@@ -91,9 +92,9 @@ def named(budgets: Budgets, names: Sequence[str]) -> tuple[ModelBudgets, ...]:
     known = [model.name for model in budgets.models]
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, 1)
+            near = get_close_matches(str(name), known, 1)
             hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
-            raise BadSpec(f"there is no model {name!r} in it", where=str(budgets.path), hint=hint)
+            raise BadSpec(f"there is no model {shown(name)} in it", where=str(budgets.path), hint=hint)
     return tuple(model for model in budgets.models if not names or model.name in names)
 
 
@@ -105,12 +106,13 @@ def nearest_file(start: Path) -> Path:
     here = start.resolve()
     for folder in (here, *here.parents):
         own, project = folder / _OWN, folder / _PROJECT
-        in_project = project.is_file() and _of_project(read_toml(project, _WHAT, _EXAMPLE)) is not None
-        if own.is_file() and in_project:
+        is_own = os.path.lexists(own)  # also a link to nowhere, which is not to be passed by
+        in_project = project.is_file() and _of_project(read_toml(project, _WHAT, _EXAMPLE), project) is not None
+        if is_own and in_project:
             what = f"there are budgets in {_OWN} and in {_PROJECT} beside it"
             raise BadSpec(what, where=str(_from_here(folder)), hint="keep them in one, or name it with --budgets")
-        if own.is_file() or in_project:
-            return _from_here(own if own.is_file() else project)
+        if is_own or in_project:
+            return _from_here(own if is_own else project)
     place = "here" if here == Path.cwd() else f"in {_from_here(here)}"
     what = f"there is no {_OWN}, and no {_PROJECT} with [tool.weighbridge], {place} or in a folder above"
     raise BadSpec(what, hint=f"name the file with --budgets, or {_EXAMPLE}")
@@ -123,11 +125,14 @@ def _from_here(path: Path) -> Path:
         return path
 
 
-def _of_project(tables: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The part of a project's file that is ours; None where there is none."""
+def _of_project(tables: Mapping[str, Any], path: Path) -> Mapping[str, Any] | None:
+    """The part of a project's file that is ours; None where there is none.  Raises ``BadSpec`` where it is no table."""
     tool = tables.get("tool")
     own = tool.get("weighbridge") if isinstance(tool, Mapping) else None
-    return own if isinstance(own, Mapping) else None
+    if own is None or isinstance(own, Mapping):
+        return own
+    hint = "write [tool.weighbridge], with single brackets"
+    raise BadSpec(f"must be a table, not {_kind(own)}", where=f"{_from_here(path)}: $.tool.weighbridge", hint=hint)
 
 
 class _Reader:
@@ -217,10 +222,17 @@ def _told(fault: BaseException) -> str:
 
     if isinstance(fault, cattrs.ForbiddenExtraKeysError):
         known = [field.name for field in fields(_Entry)]
-        return ", ".join(_no_key(key, known) for key in sorted(fault.extra_fields))
+        return _no_keys(sorted(fault.extra_fields), known)
     if isinstance(fault, WeighbridgeError):
         return str(fault)
     return str(fault)
+
+
+def _no_keys(keys: Sequence[str], known: Sequence[str]) -> str:
+    """What is said of all keys of a table that do not exist: of many the first, and the keys that there are once."""
+    told = [_no_key(key, known) for key in keys[:_SHOWN_KEYS]]
+    told = [one if one == told[-1] else one.partition("; the keys")[0] for one in told]
+    return ", ".join(told) + (f", and {len(keys) - _SHOWN_KEYS:,} more" if len(keys) > _SHOWN_KEYS else "")
 
 
 def _no_key(key: str, known: Sequence[str]) -> str:
