@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -191,6 +192,35 @@ def test_an_update_that_fails_half_way_leaves_the_baseline(
     assert {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()} == files
 
 
+def test_an_update_that_is_interrupted_leaves_the_baseline(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    files = {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()}
+    monkeypatch.setattr(Path, "replace", interrupted)
+    assert main(["check", "--update"]) not in (0, 1, 3)
+    capsys.readouterr()
+    assert {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()} == files
+
+
+def test_an_update_of_one_model_keeps_what_another_wrote_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    from weighbridge.cli import check
+
+    weigh_each = check.weigh_each
+    _edit("out = 16", "out = 24")
+
+    def weighed_slowly(*arguments: Any) -> Any:
+        monkeypatch.setattr(check, "weigh_each", weigh_each)
+        assert main(["check", "--update", "net"]) == 0
+        return weigh_each(*arguments)
+
+    monkeypatch.setattr(check, "weigh_each", weighed_slowly)
+    assert main(["check", "--update", "lenet"]) == 0
+    assert main(["check"]) == 0
+
+
 def test_a_report_is_not_written_over_a_baseline_that_is_about_to_be_there(capsys: pytest.CaptureFixture[str]) -> None:
     Path("weighbridge-baseline.json").unlink()
     assert main(["check", "--update", "--json", "./weighbridge-baseline.json"]) == 2
@@ -320,6 +350,14 @@ def test_a_damaged_baseline(content: str, said: str, arguments: list[str], capsy
     assert main(["check", *arguments]) == 2
     assert said in one_line(capsys)
     assert Path("weighbridge-baseline.json").read_text(encoding="utf-8") == content
+
+
+@pytest.mark.parametrize("arguments", [[], ["--update"], ["--json", "x.json"]])
+def test_a_ring_of_links_in_place_of_the_baseline(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("weighbridge-baseline.json").unlink()
+    Path("weighbridge-baseline.json").symlink_to("weighbridge-baseline.json")
+    assert main(["check", *arguments]) == 2
+    assert "weighbridge-baseline.json: the baseline cannot be read: " in one_line(capsys)
 
 
 def test_growth_without_a_baseline(capsys: pytest.CaptureFixture[str]) -> None:

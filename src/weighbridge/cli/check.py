@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from weighbridge.budgets.update_page import Updated
 from weighbridge.budgets.update_page import lines as update_lines
 from weighbridge.budgets.words import headline, unchecked_sentence
 from weighbridge.checking import judge_each, weigh_each
-from weighbridge.cli.output import look_of, show_lines, to_every, write
+from weighbridge.cli.output import FILE_WIDTH, look_of, show_lines, to_every, write, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import report_of
 from weighbridge.cli.targets import STDOUT, Input, Target, check_targets, file_format, inputs_of
@@ -26,7 +27,6 @@ from weighbridge.report.terminal import Look
 
 __all__ = ["Request", "carry_out"]
 
-_FILE_WIDTH: Final = 100
 _SUFFIXES: Final = {".json": "json", ".md": "markdown", ".markdown": "markdown", ".xml": "junit", ".txt": "text"}
 _SCREEN: Final = "screen"
 
@@ -58,7 +58,8 @@ def carry_out(request: Request) -> int:
     if request.update:
         if weighed.lost:
             raise _not_updated(weighed.lost)
-        baseline, updated = _updated(request, budgets, baseline, weighed.reports)
+        before = read_baseline(budgets.baseline)  # again, as another update may have written it meanwhile
+        baseline, updated = _updated(request, budgets, before, weighed.reports)
         _write_baseline(budgets.baseline, baseline)
         if targets[-1].kind == _SCREEN:
             look = look_of(sys.stdout)
@@ -78,7 +79,7 @@ def _targets(request: Request, budgets: Budgets, models: Sequence[ModelBudgets])
     targets += (Target(file_format(file, _SUFFIXES), file) for file in request.outputs)
     check_targets((target.place for target in targets), _inputs(budgets, models))
     for target in targets:  # also over a baseline that is only about to be there
-        if target.place != STDOUT and Path(target.place).resolve() == budgets.baseline.resolve():
+        if target.place != STDOUT and os.path.realpath(target.place) == os.path.realpath(budgets.baseline):
             raise BadSpec("the report would overwrite the baseline", where=target.place, hint="name another file")
     if all(target.place != STDOUT for target in targets):
         targets.append(Target(_SCREEN, STDOUT))
@@ -106,8 +107,7 @@ def _updated(
 
 
 def _write_baseline(path: Path, models: Mapping[str, BaselineModel]) -> None:
-    """Replace the file at once, so that none ever is half written.  Raises ``BadSpec``."""
-    import os
+    """Replace the file at once, so that none ever is half written, also where this is interrupted.  Raises ``BadSpec``."""
     from contextlib import suppress
 
     from weighbridge.budgets.baseline import to_text
@@ -118,10 +118,11 @@ def _write_baseline(path: Path, models: Mapping[str, BaselineModel]) -> None:
         write(to_text(models), beside)
         beside.replace(place)
     except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
         hint = "make its folder first" if not place.parent.is_dir() else "nothing was updated"
         raise BadSpec(f"cannot be written: {error.strerror or error}", where=str(path), hint=hint) from None
+    finally:
+        with suppress(OSError):
+            beside.unlink()
 
 
 def _not_updated(lost: Sequence[Unchecked]) -> BadSpec:
@@ -130,11 +131,7 @@ def _not_updated(lost: Sequence[Unchecked]) -> BadSpec:
 
 
 def _write(checked: Checked, target: Target, *, all_rows: bool) -> None:
-    if target.kind == _SCREEN:
-        look = look_of(sys.stdout)
-        show_lines(lines(checked, look, all_rows=all_rows), look)
-    else:
-        write(_content(checked, target.kind), None if target.place == STDOUT else Path(target.place))
+    write_to(target, lambda look: lines(checked, look, all_rows=all_rows), lambda kind: _content(checked, kind))
 
 
 def _content(checked: Checked, kind: str) -> str:
@@ -144,7 +141,7 @@ def _content(checked: Checked, kind: str) -> str:
         from weighbridge.budgets.junit import render
 
         return render(checked)
-    return markdown(checked) if kind == "markdown" else text(checked, Look(_FILE_WIDTH), all_rows=True)
+    return markdown(checked) if kind == "markdown" else text(checked, Look(FILE_WIDTH), all_rows=True)
 
 
 def _explain(checked: Checked) -> None:
