@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from weighbridge.api import weigh
 from weighbridge.budgets.baseline import read_baseline
@@ -13,12 +14,14 @@ from weighbridge.budgets.judge import judged
 from weighbridge.budgets.read import named, read_budgets
 from weighbridge.budgets.record import BaselineModel, Checked, CheckedModel, ModelBudgets, Unchecked
 from weighbridge.budgets.weighed_on import weighed_on
-from weighbridge.errors import WeighbridgeError
+from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.record import Report
 from weighbridge.stated_inputs import inputs_for
 
 __all__ = ["Weighed", "check", "checked", "judge_each", "weigh_each"]
+
+_CALL: Final = 'call check("weighbridge.toml", ["net"])'
 
 
 class Weighed(NamedTuple):
@@ -45,6 +48,10 @@ def check(
 
     Raises ``BadSpec`` for a file of budgets or a baseline that is not there or has faults, and for a model that is not in it.
     """
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise BadSpec(f"the file of budgets is a path, not a {type(path).__name__}", where="path", hint=_CALL)
+    if not isinstance(models, Iterable):
+        raise BadSpec(f"models are named, not a {type(models).__name__}", where="models", hint=_CALL)
     found = read_budgets(None if path is None else Path(path))
     wanted = named(found, (models,) if isinstance(models, str) else tuple(models))
     tell = progress or _quietly

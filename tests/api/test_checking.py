@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,12 @@ def test_a_model_that_is_not_there_is_an_error() -> None:
         check(models="digit")
     with pytest.raises(BadSpec, match="No such file"):
         check("other.toml")
+
+
+@pytest.mark.parametrize("given", [{"path": 3}, {"path": b"x"}, {"models": 3}, {"models": [3]}, {"models": [None]}])
+def test_what_is_no_file_and_no_name_is_an_error(given: dict[str, Any]) -> None:
+    with pytest.raises(BadSpec, match=r"is a path, not a |are named, not a |there is no model (3|None) in it"):
+        check(**given)
 
 
 def test_a_baseline_that_is_damaged_is_an_error(folder: Path) -> None:
