@@ -20,7 +20,7 @@ from weighbridge.budgets.words import (
 from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.layer_grid import ROWS, layer_grid
-from weighbridge.report.spans import Line, Style, in_ascii, wrap
+from weighbridge.report.spans import Line, Style, in_ascii, text_of, wrap
 from weighbridge.report.terminal import Look
 
 __all__ = ["lines", "markdown", "text"]
@@ -36,8 +36,7 @@ _NOT_CHECKED: Final = "not checked"
 
 def text(checked: Checked, look: Look, *, all_rows: bool = False) -> str:
     """The page as plain text."""
-    made = lines(checked, look, all_rows=all_rows)
-    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in made)
+    return text_of(lines(checked, look, all_rows=all_rows))
 
 
 def lines(checked: Checked, look: Look, *, all_rows: bool = False) -> Iterator[Line]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from weighbridge.api import weigh
 from weighbridge.choices import fps_of
-from weighbridge.cli.output import inexact, look_of, show_lines, to_every, write
+from weighbridge.cli.output import FILE_WIDTH, inexact, to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.saved import STDIN, read_saved, saved_inputs
 from weighbridge.cli.source_call import called, dims_of
-from weighbridge.cli.targets import STDOUT, Input, Output, Target, inputs_of, targets_of
+from weighbridge.cli.targets import Input, Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import NOT_EXACT
 from weighbridge.comparing import Side, check_options, compared, options_of, sides_of, takes
 from weighbridge.errors import printable
@@ -28,8 +27,6 @@ from weighbridge.revisions import at_revision, has_revision
 from weighbridge.sources import is_named_model
 
 __all__ = ["Request", "carry_out"]
-
-_FILE_WIDTH = 100
 
 
 class Request(NamedTuple):
@@ -126,11 +123,7 @@ def _weighing(request: Request) -> dict[str, Any]:
 
 
 def _write(found: Comparison, target: Target, *, all_rows: bool) -> None:
-    if target.kind == "screen":
-        look = look_of(sys.stdout)
-        show_lines(lines(found, look, all_rows=all_rows), look)
-    else:
-        write(_content(found, target.kind), None if target.place == STDOUT else Path(target.place))
+    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
 
 
 def _content(found: Comparison, kind: str) -> str:
@@ -144,7 +137,7 @@ def _content(found: Comparison, kind: str) -> str:
         from weighbridge.report.csv import render
 
         return render(table(found))
-    return markdown(found) if kind == "markdown" else text(found, Look(_FILE_WIDTH), all_rows=True)
+    return markdown(found) if kind == "markdown" else text(found, Look(FILE_WIDTH), all_rows=True)
 
 
 def _judged(found: Comparison, request: Request, *, is_shown: bool) -> int:

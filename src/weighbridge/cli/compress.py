@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from weighbridge.cli.output import look_of, show_lines, to_every, write
+from weighbridge.cli.output import to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import called, dims_of
 from weighbridge.cli.targets import STDOUT, Input, Target, check_targets, file_format, inputs_of
@@ -58,13 +58,9 @@ def carry_out(request: Request) -> int:
 
 
 def _write(found: Compression, target: Target) -> None:
-    if target.kind == "screen":
-        from weighbridge.report.compression_page import compression_lines
+    from weighbridge.report.compression_page import compression_lines
 
-        look = look_of(sys.stdout)
-        show_lines(compression_lines(found, look), look)
-    else:
-        write(_formatted(found, target.kind), None if target.place == STDOUT else Path(target.place))
+    write_to(target, lambda look: compression_lines(found, look), lambda kind: _formatted(found, kind))
 
 
 def _targets(request: Request) -> Iterator[Target]:

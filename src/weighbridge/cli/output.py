@@ -6,18 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from weighbridge.cli.targets import STDOUT, Output, Target
 from weighbridge.errors import BadSpec
 from weighbridge.report import Report
 from weighbridge.report.page import Page
 from weighbridge.report.peaks import LIVE, check_profile
-from weighbridge.report.spans import Line
+from weighbridge.report.spans import Line, text_of
 from weighbridge.report.terminal import Look, render, text
 from weighbridge.report.view import node_table, page
 
 __all__ = [
+    "FILE_WIDTH",
     "check_policy",
     "check_shown",
     "formatted",
@@ -28,9 +29,11 @@ __all__ = [
     "warn_of_inexact",
     "write",
     "write_all",
+    "write_to",
 ]
 
-_FILE_WIDTH = 100
+FILE_WIDTH: Final = 100
+"""Of text in a file, in characters."""
 
 
 def formatted(report: Report, kind: str, output: Output) -> str:
@@ -45,7 +48,7 @@ def formatted(report: Report, kind: str, output: Output) -> str:
         from weighbridge.report.markdown import render as render_markdown
 
         return render_markdown(_page(report, output))
-    return text(_page(report, output), Look(_FILE_WIDTH))
+    return text(_page(report, output), Look(FILE_WIDTH))
 
 
 def _page(report: Report, output: Output) -> Page:
@@ -174,10 +177,22 @@ def _show(reports: Mapping[str, Report], output: Output) -> None:
         show_lines(render(_page(report, output)._replace(title=title), look), look)
 
 
+def write_to(target: Target, page: Callable[[Look], Iterable[Line]], content: Callable[[str], str]) -> None:
+    """Show what ``page`` makes on the screen, or write what ``content`` makes of the kind of the target to its place.
+
+    Raises ``OSError`` where that cannot be written.
+    """
+    if target.kind == "screen":
+        look = look_of(sys.stdout)
+        show_lines(page(look), look)
+    else:
+        write(content(target.kind), None if target.place == STDOUT else Path(target.place))
+
+
 def show_lines(lines: Iterable[Line], look: Look) -> None:
     """Print ``lines`` to standard output, in colour if ``look`` has some."""
     if not look.colour:
-        write("".join("".join(span.text for span in line).rstrip() + "\n" for line in lines), None)
+        write(text_of(lines), None)
         return
     from rich.console import Console
     from rich.segment import Segment, Segments
@@ -208,7 +223,7 @@ def _width(stream: TextIO, is_terminal: bool) -> int:
     if columns.isascii() and columns.isdecimal() and int(columns[:6]) > 0:
         return int(columns[:6])
     if not is_terminal:
-        return _FILE_WIDTH
+        return FILE_WIDTH
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from weighbridge.changing import what_if
-from weighbridge.cli.output import look_of, show_lines, to_every, warn_of_inexact, write
+from weighbridge.cli.output import FILE_WIDTH, to_every, warn_of_inexact, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.source_call import called, dims_of
-from weighbridge.cli.targets import STDOUT, Output, Target, inputs_of, targets_of
+from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import judged
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
@@ -22,8 +20,6 @@ from weighbridge.report.what_if import WhatIf
 from weighbridge.report.what_if_page import lines, markdown, table, text
 
 __all__ = ["Request", "carry_out"]
-
-_FILE_WIDTH = 100
 
 
 class Request(NamedTuple):
@@ -105,11 +101,7 @@ def _found(request: Request, tell: Callable[[str], None]) -> WhatIf:
 
 
 def _write(found: WhatIf, target: Target, *, all_rows: bool) -> None:
-    if target.kind == "screen":
-        look = look_of(sys.stdout)
-        show_lines(lines(found, look, all_rows=all_rows), look)
-    else:
-        write(_content(found, target.kind), None if target.place == STDOUT else Path(target.place))
+    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
 
 
 def _content(found: WhatIf, kind: str) -> str:
@@ -123,4 +115,4 @@ def _content(found: WhatIf, kind: str) -> str:
         from weighbridge.report.csv import render
 
         return render(table(found))
-    return markdown(found) if kind == "markdown" else text(found, Look(_FILE_WIDTH), all_rows=True)
+    return markdown(found) if kind == "markdown" else text(found, Look(FILE_WIDTH), all_rows=True)

@@ -12,7 +12,7 @@ from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.headlines import bytes_headline, count_headline, lower_bound
 from weighbridge.report.page import Headline, Quantity, Table
-from weighbridge.report.spans import Line, Style, in_ascii, wrap
+from weighbridge.report.spans import Line, Style, in_ascii, text_of, wrap
 from weighbridge.report.terminal import Look, headline_lines
 from weighbridge.units import decimal_bytes, exact, significant
 
@@ -29,7 +29,7 @@ def compression_lines(found: Compression, look: Look) -> Iterator[Line]:
 
 def compression_text(found: Compression, look: Look) -> str:
     """The page as plain text."""
-    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in compression_lines(found, look))
+    return text_of(compression_lines(found, look))
 
 
 def compression_markdown(found: Compression) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "fit", "in_ascii", "level", "pad", "wrap"]
+__all__ = ["Line", "Span", "Style", "bar", "cells", "clip", "fit", "in_ascii", "level", "pad", "text_of", "wrap"]
 
 
 _IS_NARROW = re.compile("[ -~\xa0-\u02ff\u2010-\u2027\u2500-\u25fc]*")
@@ -130,6 +130,11 @@ def _words(text: str, width: int) -> Iterable[str]:
 
 
 _PLAIN = str.maketrans({"·": "-", "…": "~", "µ": "u"})
+
+
+def text_of(lines: Iterable[Line]) -> str:
+    """Lines as plain text, with nothing behind the last word of each."""
+    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)
 
 
 def in_ascii(line: Line) -> Line:

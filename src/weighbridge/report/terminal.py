@@ -13,7 +13,7 @@ from weighbridge.report.columns import tree_lines
 from weighbridge.report.grid import grid_lines
 from weighbridge.report.page import ArenaMap, Headline, Page, Profile, RegionLine, Verdict
 from weighbridge.report.peak_lines import peak_lines
-from weighbridge.report.spans import Line, Style, bar, cells, clip, in_ascii, level, pad, wrap
+from weighbridge.report.spans import Line, Style, bar, cells, clip, in_ascii, level, pad, text_of, wrap
 
 __all__ = ["Look", "headline_lines", "render", "text"]
 
@@ -38,7 +38,7 @@ class Look(NamedTuple):
 
 def text(page: Page, look: Look) -> str:
     """The page as plain text."""
-    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in render(page, look))
+    return text_of(render(page, look))
 
 
 def render(page: Page, look: Look) -> Iterator[Line]:

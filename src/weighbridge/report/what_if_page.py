@@ -13,7 +13,7 @@ from weighbridge.report.layer_grid import ROWS, layer_grid
 from weighbridge.report.metric_rows import doubted, group_label, groups, marks, said_of, side_of
 from weighbridge.report.page import Table
 from weighbridge.report.record import by_device
-from weighbridge.report.spans import Line, Style, in_ascii, wrap
+from weighbridge.report.spans import Line, Style, in_ascii, text_of, wrap
 from weighbridge.report.terminal import Look
 from weighbridge.report.view import subtitle
 from weighbridge.report.view import title as title_of
@@ -45,9 +45,7 @@ def title(found: WhatIf) -> str:
 
 def text(found: WhatIf, look: Look, *, all_rows: bool = False) -> str:
     """The page as plain text."""
-    return "".join(
-        "".join(span.text for span in line).rstrip() + "\n" for line in lines(found, look, all_rows=all_rows)
-    )
+    return text_of(lines(found, look, all_rows=all_rows))
 
 
 def lines(found: WhatIf, look: Look, *, all_rows: bool = False) -> Iterator[Line]:
