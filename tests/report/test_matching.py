@@ -188,3 +188,26 @@ def test_a_resnet_of_34_layers_has_all_blocks_of_one_of_18() -> None:
     assert found.same == len(small)
     assert all(one.before is None for one in found.layers)
     assert not found.renamed
+
+
+def of(widths: str, name: str) -> list[Layer]:
+    """A layer for each letter, of a width of its own, none of them called as on the other side."""
+    return [layer(f"{name}{place}", 1 + ord(letter)) for place, letter in enumerate(widths)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pairs"),
+    [
+        ("abcu", "uabc", {(0, 1), (1, 2), (2, 3), (3, 0)}),  # moved and renamed: the only one of its shape anywhere
+        ("abcuu", "uuabc", {(0, 2), (1, 3), (2, 4)}),  # two that moved: nobody knows which is which
+        (
+            "ssts",
+            "tssttts",
+            {(0, 1), (1, 2), (2, 3), (3, 6)},
+        ),  # what is left over is in order between those that were found
+        ("xabcd", "abedx", {(0, 4), (1, 0), (2, 1), (3, 2), (4, 3)}),  # one that moved is no landmark for the others
+    ],
+)
+def test_layers_that_were_renamed_and_moved(before: str, after: str, pairs: set[tuple[int, int]]) -> None:
+    found = matched(of(before, "a"), of(after, "b"))
+    assert {(old, new) for old, new, _ in found if old is not None and new is not None} == pairs
