@@ -49,6 +49,7 @@ CALLED = [one._replace(name=f"/net/{one.name}") for one in (A, B, C)]
             "of the layers of B 1 is as in A; 1 differs in shape of output, weights or MACs, 1 is new and 1 of A is gone",
         ),
         ([A], [node("z", operator="pool", output=(1, 2))], "no layer of B is one of A: 1 layer against 1"),
+        ([], [], "neither A nor B has a layer"),
         ([A, B], [A._replace(fused=("relu",)), B], "one for one: 1 differs in what is fused into them, 1 is alike"),
         ([A, B], [A._replace(nonzero_weights=1), B], "one for one: 1 differs in zeros, 1 is alike"),
         ([A, B], [A._replace(output_bytes=1), B], "one for one: 1 differs in bytes of the output, 1 is alike"),

@@ -234,6 +234,9 @@ def test_the_file_stands_before_the_name_that_the_graph_gives_itself() -> None:
     assert title("", "small_cnn.onnx") == "small_cnn.onnx"
     assert title("my_network", "my_network.toml:width=0.5") == "my_network.toml:width=0.5"
     assert title("alexnet", "") == "alexnet"
+    assert title("net", "models/net.onnx@feature/wide") == "net.onnx@feature/wide"
+    assert title("net", "net.onnx@:/wide") == "net.onnx@:/wide"
+    assert title("net", "/home/me@work/net.onnx") == "net.onnx"
     assert page(weighbridge.weigh("mlp:hidden1=64")).title == "mlp"
 
 

@@ -13,6 +13,7 @@ from weighbridge.report.metric_rows import Side, side_of
 from weighbridge.report.published_sentences import of_published
 from weighbridge.report.record import NetworkInput, OnDevice, Report
 from weighbridge.report.verdicts import DETAILED
+from weighbridge.report.view import without_folders
 from weighbridge.units import exact, significant
 
 __all__ = ["ends_of", "names_of", "sentences"]
@@ -50,12 +51,12 @@ def names_of(found: Comparison) -> Mapping[str, str]:
 
 
 def ends_of(found: Comparison) -> list[str]:
-    """Of each model what is behind the last slash of its name, or the name that a published row has by itself."""
+    """Of each model its name without folders, or the name that a published row has by itself."""
     return [_end(model) for model in found.models]
 
 
 def _end(model: Model) -> str:
-    return printable(_plain_name(model).replace("\\", "/").rstrip("/").rpartition("/")[2], 80)
+    return printable(without_folders(_plain_name(model)), 80)
 
 
 def _plain_name(model: Model) -> str:
@@ -226,6 +227,8 @@ def _layers(found: Difference, first: str, name: str) -> str:
 
 
 def _sides(same: int, changed: Sequence[LayerChange], new: int, gone: int, first: str, name: str) -> str:
+    if not (same or changed or new or gone):
+        return f"neither {first} nor {name} has a layer"
     if not same and not changed:
         return f"no layer of {name} is one of {first}: {_layers_of(new)} against {exact(gone)}"
     if not changed and not gone:

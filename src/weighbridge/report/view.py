@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weighbridge.estimates import Bill
     from weighbridge.report.grid import Grid
 
-__all__ = ["node_table", "page", "subtitle", "title"]
+__all__ = ["node_table", "page", "subtitle", "title", "without_folders"]
 
 _ROWS = 40
 _STRETCHES = 48
@@ -118,11 +118,19 @@ def title(report: Report) -> str:
     network = report.network
     if network.format == "textbook":
         return printable(network.name)
-    file = network.source.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    file = without_folders(network.source)
     scheme, _, behind = file.partition(":")
     if not file or network.name in ("", file, behind, scheme.rpartition(".")[0]):
         return printable(file or network.name)
     return f"{printable(file)} ({printable(network.name)})"
+
+
+def without_folders(path: str) -> str:
+    """The name of a file, with the revision behind it, which may have slashes of its own: ``model.onnx@feature/wide``."""
+    plain = path.replace("\\", "/").rstrip("/")
+    before, sign, revision = plain.partition("@")
+    name = before.rpartition("/")[2]
+    return f"{name}@{revision}" if sign and "." in name else plain.rpartition("/")[2]
 
 
 def subtitle(report: Report) -> str:
