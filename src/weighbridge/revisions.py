@@ -353,7 +353,11 @@ def _no_file(written: str, path: str, revision: str, repository: _Repository, co
         hint = "leave out what is behind the @: a textbook network comes with weighbridge"
         return BadSpec(f"{path!r} is no file with revisions", where=written, hint=hint)
     wanted = _inside(repository, path)
-    near = get_close_matches(wanted, [one.path for one in repository.entries(commit)], 1)
+    files = [one.path for one in repository.entries(commit)]
+    if wanted in files:
+        what = f"{path!r} is a link to no file of the repository at the revision {revision!r}"
+        return BadSpec(what, where=written, hint="name the file itself")
+    near = get_close_matches(wanted, files, 1)
     meant = f"{near[0]} of the repository is like it" if near else f"`git ls-tree -r {revision}` lists its files"
     return BadSpec(f"there is no file {path!r} at the revision {revision!r}", where=written, hint=meant)
 

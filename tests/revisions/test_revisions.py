@@ -151,7 +151,7 @@ def test_links_are_followed_inside_the_repository_alone(repository: Scratch) -> 
     repository.commit({})
     assert content("parts/link.toml@main") == "third"
     for name in ("out.toml", "up.toml", "ring.toml"):
-        assert f"there is no file '{name}'" in refused(f"{name}@main")
+        assert f"'{name}' is a link to no file of the repository at the revision 'main'" in refused(f"{name}@main")
 
 
 @pytest.mark.parametrize(
