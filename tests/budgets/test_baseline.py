@@ -15,6 +15,7 @@ from tests.report.samples import node, report
 from weighbridge import BadSpec, weigh
 from weighbridge.budgets.baseline import baseline_of, from_text, read_baseline, to_text
 from weighbridge.budgets.record import BaselineModel
+from weighbridge.report.layers import layers_of
 from weighbridge.textbook import names
 
 
@@ -184,3 +185,22 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_an_empty_baseline_has_no_models() -> None:
     assert from_text(to_text({})) == {}
+
+
+def test_every_figure_of_a_layer_stands_under_its_own_name() -> None:
+    made = node("a", weights=7, macs=11, output=(1, 3, 5))._replace(nonzero_weights=5, weight_bytes=13)
+    (kept,) = json.loads(to_text({"net": baseline_of(report([made]), "net.onnx")}))["models"].values()
+    (layer,) = layers_of([made])
+    figures = layer.figures._asdict()
+    assert len(set(figures.values())) == len(figures)
+    assert kept["layers"] == [{"name": "a", **figures, "output": [1, 3, 5]}]
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_text(to_text({}), encoding="utf-8")
+    monkeypatch.setattr("weighbridge.budgets.baseline._MOST_BYTES", path.stat().st_size - 1)
+    with pytest.raises(BadSpec, match="this is too large for a baseline"):
+        read_baseline(path)
+    monkeypatch.setattr("weighbridge.budgets.baseline._MOST_BYTES", path.stat().st_size)
+    assert read_baseline(path) == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from xml.etree import ElementTree
 
@@ -63,6 +64,18 @@ def test_all_pass() -> None:
     assert shown.startswith("2 budgets of 1 model: all pass\n")
     assert "over" not in shown
     assert "passed  parameters <= 61706  61,706  <= 61,706" in shown
+
+
+def test_the_table_marks_what_is_a_lower_bound_and_what_is_unknown() -> None:
+    over = _OVER._replace(exact=False)
+    rows = [re.split(" {2,}", line.strip()) for line in _text(_checked(_PASSES, over, _UNSURE, _UNKNOWN)).splitlines()]
+    cells = {row[1]: row[2:] for row in rows if row[0] in (PASSED, OVER, NOT_EXACT)}
+    assert cells == {
+        "parameters <= 61706": ["61,706", "<= 61,706"],
+        "macs <= 2 k": [">= 2,304", "<= 2,000", ">= 304"],
+        "macs <= 1 G": [">= 1,000", "<= 1,000,000,000"],
+        "activations.total <= 3": ["?", "<= 3"],
+    }
 
 
 def test_what_broke_by_how_much_and_at_which_layer() -> None:
