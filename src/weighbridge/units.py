@@ -1,7 +1,8 @@
 """Numbers for people: exact with thousands, short with a prefix; decimal (MB) and binary (MiB) units never confused.
 
 Counts and bytes are done on ints, so a rounded number is the exact one rounded, whatever its size; times are rounded down,
-energies and ratios to the nearest.  What is infinite or no number is ``?``, as whatever is unknown.
+energies and ratios to the nearest.  What is infinite or no number is ``?``, as whatever is unknown.  Fractions become the numbers
+that JSON has here as well.
 """
 
 from __future__ import annotations
@@ -12,7 +13,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["binary_bytes", "decimal_bytes", "exact", "in_full", "joules", "seconds", "short", "significant", "stated"]
+__all__ = [
+    "as_number",
+    "binary_bytes",
+    "decimal_bytes",
+    "exact",
+    "in_full",
+    "joules",
+    "seconds",
+    "short",
+    "significant",
+    "stated",
+]
 
 _UNKNOWN: Final = "?"
 _DECIMAL: Final = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -31,6 +43,11 @@ def stated(value: float) -> Fraction:
     from fractions import Fraction
 
     return Fraction(str(value))
+
+
+def as_number(value: Fraction) -> int | float:
+    """``value`` as JSON and tables have it: whole, or else the nearest float."""
+    return value.numerator if value.denominator == 1 else float(value)
 
 
 def in_full(value: Fraction) -> str:

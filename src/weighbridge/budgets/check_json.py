@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Final
 
 from weighbridge.budgets.record import Budget, Checked, CheckedModel, Result
 from weighbridge.report.json import plain
+from weighbridge.units import as_number
 
 __all__ = ["SCHEMA", "to_plain"]
 
@@ -43,8 +43,4 @@ def _result(result: Result) -> dict[str, object]:
 
 def _budget(budget: Budget) -> dict[str, object]:
     bound = budget.bound
-    return {**plain(budget._replace(bound=None), []), "bound": None if bound is None else _number(bound)}
-
-
-def _number(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 else float(value)
+    return {**plain(budget._replace(bound=None), []), "bound": None if bound is None else as_number(bound)}

@@ -7,13 +7,12 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from weighbridge.budgets.record import NOT_EXACT, OVER, Checked, CheckedModel, Result, Unchecked
-from weighbridge.budgets.words import blamed, outcome, reason, shown_budget
+from weighbridge.budgets.words import NOT_CHECKED, blamed, outcome, reason, shown_budget
 from weighbridge.errors import printable
 
 __all__ = ["render"]
 
 _ELEMENTS: Final = {OVER: "failure", NOT_EXACT: "error"}
-_NOT_CHECKED: Final = "not checked"
 
 
 def render(checked: Checked) -> str:
@@ -42,7 +41,7 @@ def _suite(root: Element, name: str, model: CheckedModel | None, unchecked: list
         _result(suite, result)
     for one in unchecked:
         budget = "can be weighed" if one.budget is None else printable(one.budget)
-        _trouble(_case(suite, budget), "error", _NOT_CHECKED, reason(one), [])
+        _trouble(_case(suite, budget), "error", NOT_CHECKED, reason(one), [])
     found = Counter(trouble.tag for case in suite for trouble in case)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(found["failure"]))

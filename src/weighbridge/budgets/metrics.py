@@ -66,6 +66,17 @@ _OPEN: Final = (Metric("needed_bytes.", "B", of_device=True), Metric("short_byte
 """Beginnings of names that a memory region of the device ends."""
 _LEVEL: Final = ("energy.", "_j")
 """What is before and behind the level of memory in the name of its energy."""
+_EVERYDAY: Final = (
+    ("latency", "floor_s, the least time that a device can take"),
+    ("time", "floor_s, the least time that a device can take"),
+    ("energy", "energy_j, or energy.arithmetic_j by a table of energies"),
+    ("flash", "needed_bytes.flash, what that memory of a device has to hold"),
+    ("ram", "needed_bytes.SRAM, what that memory of a device has to hold, or peak_bytes"),
+    ("memory", "peak_bytes, or needed_bytes.REGION, what a memory of a device has to hold"),
+    ("peak", "peak_bytes"),
+    ("size", "deployed_bytes, or parameter_bytes"),
+)
+"""What people call figures that are near to no name of a metric, and what they mean."""
 
 
 def metric_named(name: str) -> Metric:
@@ -91,7 +102,13 @@ def metric_named(name: str) -> Metric:
         policy = name.removeprefix(PEAK)
         raise BadSpec(f"there is no memory policy {shown(policy)}", hint=nearest(policy, POLICIES, "the policies are"))
     names = (PEAK.removesuffix("."), *_METRICS, *(f"{beginning.name}REGION" for beginning in _OPEN))
-    raise BadSpec(f"there is no metric {shown(name)}", hint=nearest(name, names, "the metrics are"))
+    raise BadSpec(f"there is no metric {shown(name)}", hint=_meant(name) or nearest(name, names, "the metrics are"))
+
+
+def _meant(name: str) -> str:
+    """A hint for a word that is no metric but says clearly what is meant; "" where it does not."""
+    said = _plain(name).replace(".", "_").split("_")
+    return next((f"did you mean {metric}?" for word, metric in _EVERYDAY if any(part.endswith(word) for part in said)), "")
 
 
 def nearest(name: str, known: tuple[str, ...], otherwise: str) -> str:

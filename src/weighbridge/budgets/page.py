@@ -7,6 +7,7 @@ from typing import Final
 
 from weighbridge.budgets.record import NOT_EXACT, OVER, PASSED, Checked, CheckedModel, Result
 from weighbridge.budgets.words import (
+    NOT_CHECKED,
     baseline,
     blamed,
     figure,
@@ -31,7 +32,6 @@ _NAME: Final = 80
 _LOOKS: Final = {PASSED: "fits", OVER: "does not fit", NOT_EXACT: "unknown"}
 """How the row of a budget is to be looked at, in the words of verdicts."""
 _STYLES: Final = {OVER: Style.BAD, NOT_EXACT: Style.WARNING}
-_NOT_CHECKED: Final = "not checked"
 
 
 def text(checked: Checked, look: Look, *, all_rows: bool = False) -> str:
@@ -62,7 +62,7 @@ def _lines(checked: Checked, look: Look, all_rows: bool) -> Iterator[Line]:
             yield from wrap(f"note: {note}", look.measure, Style.QUIET, hanging=6)
     if checked.unchecked:
         yield Line()
-        yield from wrap(_NOT_CHECKED, look.measure, Style.STRONG)
+        yield from wrap(NOT_CHECKED, look.measure, Style.STRONG)
     for one in checked.unchecked:
         yield from wrap(unchecked_sentence(one), look.measure, Style.BAD, hanging=2)
 
@@ -157,7 +157,7 @@ def _blocks(checked: Checked) -> Iterator[str]:
             yield from grid_blocks(layers)
         yield ""
     if checked.unchecked:
-        yield f"{_NOT_CHECKED.capitalize()}:\n"
+        yield f"{NOT_CHECKED.capitalize()}:\n"
         yield from (f"- **{escaped(unchecked_sentence(one))}**" for one in checked.unchecked)
         yield ""
     yield escaped(printable(checked.tool))

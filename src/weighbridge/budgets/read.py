@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from weighbridge.budgets.language import budget_of
 from weighbridge.budgets.record import Budget, ModelBudgets
-from weighbridge.errors import BadSpec, WeighbridgeError
+from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.toml_file import fault_lines, faulty, read_toml
 from weighbridge.written import shown, whole
@@ -223,8 +223,6 @@ def _told(fault: BaseException) -> str:
     if isinstance(fault, cattrs.ForbiddenExtraKeysError):
         known = [field.name for field in fields(_Entry)]
         return _no_keys(sorted(fault.extra_fields), known)
-    if isinstance(fault, WeighbridgeError):
-        return str(fault)
     return str(fault)
 
 

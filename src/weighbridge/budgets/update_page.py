@@ -11,7 +11,7 @@ from weighbridge.budgets.words import differences_words, several
 from weighbridge.counts import NetworkFacts
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.figures import Value, cell, quotient, ratio_cell
+from weighbridge.report.figures import NOTHING, Value, cell, quotient, ratio_cell
 from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
 from weighbridge.report.layer_grid import ROWS, layer_grid
 from weighbridge.report.matching import differences
@@ -22,7 +22,6 @@ from weighbridge.report.terminal import Look
 __all__ = ["Updated", "lines"]
 
 _NAME: Final = 80
-_NONE: Final = Value("", None, False)
 
 
 class Updated(NamedTuple):
@@ -81,7 +80,7 @@ def _model(one: Updated, look: Look, all_rows: bool) -> Iterator[Line]:
 
 def _changed(before: BaselineModel, after: BaselineModel) -> Iterator[_Figure]:
     for key in dict.fromkeys((*before.figures, *after.figures)):
-        old, new = before.figures.get(key, _NONE), after.figures.get(key, _NONE)
+        old, new = before.figures.get(key, NOTHING), after.figures.get(key, NOTHING)
         if old != new:
             yield _Figure(*key, old, new)
 

@@ -10,11 +10,12 @@ from typing import Final
 from weighbridge.budgets.record import FITS, NOT_EXACT, OVER, PASSED, Blame, Checked, CheckedModel, Result, Unchecked
 from weighbridge.errors import printable
 from weighbridge.report.figures import cell, quotient
-from weighbridge.report.layers import LayerFigures
+from weighbridge.report.layers import FIGURES, OF, LayerFigures
 from weighbridge.report.matching import Differences
-from weighbridge.units import exact, significant
+from weighbridge.units import as_number, exact, significant
 
 __all__ = [
+    "NOT_CHECKED",
     "baseline",
     "blamed",
     "differences_words",
@@ -30,27 +31,17 @@ __all__ = [
 ]
 
 _NAME: Final = 80
-_NOT_CHECKED: Final = "not checked"
-_CHANGES: Final = (
-    ("weights", "weights"),
-    ("nonzero_weights", "weights that are not zero"),
-    ("weight_bytes", "bytes of weights"),
-    ("macs", "MACs"),
-    ("output_bytes", "bytes of output"),
-)
-"""Figures of a layer, and what they are called."""
-_WORDS: Final = dict(_CHANGES)
+NOT_CHECKED: Final = "not checked"
+"""What is said of a budget that nothing is known of."""
 _TIMES: Final = "time_s"
-_OF: Final = {"nonzero_weights": "weights", "weight_bytes": "weights", "output_bytes": "output"}
-"""Bytes say something where what they are of is as it was."""
-_STATES: Final = ((PASSED, "passed"), (OVER, OVER), (NOT_EXACT, NOT_EXACT), (_NOT_CHECKED, _NOT_CHECKED))
+_STATES: Final = ((PASSED, "passed"), (OVER, OVER), (NOT_EXACT, NOT_EXACT), (NOT_CHECKED, NOT_CHECKED))
 
 
 def headline(checked: Checked) -> str:
     """How many budgets there are, and what became of how many."""
     found = Counter(result.status for model in checked.models for result in model.results)
     lost = [one.model for one in checked.unchecked if one.budget is None]
-    found[_NOT_CHECKED] = len(checked.unchecked) - len(lost)
+    found[NOT_CHECKED] = len(checked.unchecked) - len(lost)
     parts = []
     if checked.models:
         total = found.total()
@@ -144,13 +135,9 @@ def _grown(result: Result) -> str:
         return ""
     if not change:
         return ", as it was"
-    amount = _number(abs(change))
+    amount = as_number(abs(change))
     size = _percent(amount, before) or figure(amount, result.unit)
     return f" ({'' if result.exact else 'at least '}{size} {'more' if change > 0 else 'less'})"
-
-
-def _number(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 else float(value)
 
 
 def _percent(part: float, whole: float) -> str:
@@ -174,7 +161,7 @@ def _unlike_others(layers: Sequence[Blame]) -> str:
     """What layers are named for of which none is known to have more of something than in the baseline."""
     figures = {blame.by for blame in layers}
     by = figures.pop() if len(figures) == 1 else None
-    which = "take longest" if by == _TIMES else f"have most {_WORDS[by]}" if by else "are largest"
+    which = "take longest" if by == _TIMES else f"have most {FIGURES[by]}" if by else "are largest"
     if any(blame.before not in (None, blame.after) for blame in layers):
         return f"of the layers that grew these {which}:"
     since = (
@@ -199,14 +186,14 @@ def _blamed(blame: Blame, *, in_full: bool) -> str:
 
 
 def _growth(blame: Blame) -> str:
-    return f"{exact(blame.growth or 0)} {_WORDS[blame.by or '']}"
+    return f"{exact(blame.growth or 0)} {FIGURES[blame.by or '']}"
 
 
 def _changed(old: LayerFigures, new: LayerFigures) -> Iterator[str]:
     """What of a layer is not as it was; all of it where nothing changed."""
     if old == new:
         yield from _described(new)
-    yield from (f"{word} {_values(old, new, name)}" for name, word in _CHANGES if _says(old, new, name))
+    yield from (f"{word} {_values(old, new, name)}" for name, word in FIGURES.items() if _says(old, new, name))
     if old.output != new.output:
         yield f"output {_shape(old)} -> {_shape(new)}"
     if old.operator != new.operator:
@@ -214,7 +201,7 @@ def _changed(old: LayerFigures, new: LayerFigures) -> Iterator[str]:
 
 
 def _says(old: LayerFigures, new: LayerFigures, name: str) -> bool:
-    of = _OF.get(name)
+    of = OF.get(name)
     return getattr(old, name) != getattr(new, name) and (of is None or getattr(old, of) == getattr(new, of))
 
 

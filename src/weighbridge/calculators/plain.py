@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from weighbridge.units import as_number
+
 __all__ = ["plain"]
 
 
@@ -20,5 +22,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else float(value)
+        return as_number(value)
     return value

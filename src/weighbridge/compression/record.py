@@ -17,7 +17,7 @@ from weighbridge.compression.published import (
 )
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.units import exact
+from weighbridge.units import as_number, exact
 
 __all__ = ["CONVENTION", "Compression", "Others", "Total", "compression"]
 
@@ -233,5 +233,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else float(value)
+        return as_number(value)
     return value

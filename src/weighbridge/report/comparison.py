@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.published import Published
-from weighbridge.report.figures import Value, quotient, values_of
-from weighbridge.report.fronts import NOTHING, Front, fronts_of
+from weighbridge.report.figures import NOTHING, Value, quotient, values_of
+from weighbridge.report.fronts import Front, fronts_of
 from weighbridge.report.layers import LayerChange, layers_of
 from weighbridge.report.matching import differences
 from weighbridge.report.missed import Deadlines, deadlines_of

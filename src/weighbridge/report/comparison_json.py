@@ -13,7 +13,7 @@ from weighbridge.report.comparison import SCHEMA, Comparison, Model, comparison_
 from weighbridge.report.json import from_plain as report_from_plain
 from weighbridge.report.json import plain
 from weighbridge.report.json import to_plain as report_to_plain
-from weighbridge.report.published_figures import as_number
+from weighbridge.units import as_number
 from weighbridge.written import number, shown
 
 __all__ = ["from_plain", "to_plain"]

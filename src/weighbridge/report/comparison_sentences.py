@@ -8,7 +8,7 @@ from typing import Final
 from weighbridge.errors import printable
 from weighbridge.report.comparison import Comparison, Difference, Metric, Model
 from weighbridge.report.fronts import other_batch
-from weighbridge.report.layers import LayerChange, LayerFigures
+from weighbridge.report.layers import OF, LayerChange, LayerFigures, lengths, plain_operator
 from weighbridge.report.metric_rows import Side, side_of
 from weighbridge.report.published_sentences import of_published
 from weighbridge.report.record import NetworkInput, OnDevice, Report
@@ -285,21 +285,20 @@ def _differences(old: LayerFigures, new: LayerFigures) -> Iterator[str]:
             yield words
     if old.operator != new.operator and _plain(old, "operator") == _plain(new, "operator"):
         yield "what is fused into them"
-    for name, of, words in (
-        ("nonzero_weights", "weights", "zeros"),
-        ("weight_bytes", "weights", "bytes of the weights"),
-        ("output_bytes", "output", "bytes of the output"),
+    for name, words in (
+        ("nonzero_weights", "zeros"),
+        ("weight_bytes", "bytes of the weights"),
+        ("output_bytes", "bytes of the output"),
     ):
-        if _plain(old, of) == _plain(new, of) and getattr(old, name) != getattr(new, name):
+        if _plain(old, OF[name]) == _plain(new, OF[name]) and getattr(old, name) != getattr(new, name):
             yield words
 
 
 def _plain(figures: LayerFigures, name: str) -> object:
     """A figure of a layer as layers are matched by: the operator alone, and lengths in any order."""
-    value = getattr(figures, name)
     if name == "operator":
-        return figures.operator.partition(" + ")[0]
-    return tuple(sorted(value)) if isinstance(value, tuple) else value
+        return plain_operator(figures)
+    return lengths(figures) if name == "output" else getattr(figures, name)
 
 
 def _fits(sides: Sequence[Side]) -> Iterator[str]:

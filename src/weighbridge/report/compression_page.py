@@ -14,7 +14,7 @@ from weighbridge.report.headlines import bytes_headline, count_headline, lower_b
 from weighbridge.report.page import Headline, Quantity, Table
 from weighbridge.report.spans import Line, Style, in_ascii, text_of, wrap
 from weighbridge.report.terminal import Look, headline_lines
-from weighbridge.units import decimal_bytes, exact, significant
+from weighbridge.units import as_number, decimal_bytes, exact, significant
 
 __all__ = ["compression_lines", "compression_markdown", "compression_table", "compression_text"]
 
@@ -71,7 +71,7 @@ def _values(layer: LayerSize) -> Iterator[object]:
 
 def _raw(value: object) -> str | int | float | None:
     if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else float(value)
+        return as_number(value)
     assert value is None or isinstance(value, (str, int, float))
     return value
 

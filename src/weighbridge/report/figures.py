@@ -12,7 +12,7 @@ from weighbridge.report.headlines import lower_bound
 from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.units import exact, joules, seconds, significant
 
-__all__ = ["PEAK", "WORDS", "Value", "cell", "label", "quotient", "ratio_cell", "values_of"]
+__all__ = ["NOTHING", "PEAK", "WORDS", "Value", "cell", "label", "quotient", "ratio_cell", "values_of"]
 
 PEAK: Final = "peak_bytes."
 """Begins the name of a peak; the memory policy ends it."""
@@ -57,6 +57,10 @@ class Value(NamedTuple):
     unit: str
     value: int | float | str | None
     exact: bool
+
+
+NOTHING: Final = Value("", None, False)
+"""A figure that a report does not have."""
 
 
 def values_of(report: Report) -> Mapping[tuple[str, str | None], Value]:

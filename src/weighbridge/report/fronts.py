@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.figures import PEAK, Value, label, values_of
+from weighbridge.report.figures import NOTHING, PEAK, Value, label, values_of
 from weighbridge.report.published_figures import PUBLISHED, conditions_of, published_values
 from weighbridge.report.record import OnDevice, Report, by_device
 
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from weighbridge.published import Conditions, Published
     from weighbridge.report.comparison import Model
 
-__all__ = ["NOTHING", "Beaten", "Front", "Unplaced", "fronts_of", "other_batch"]
+__all__ = ["Beaten", "Front", "Unplaced", "fronts_of", "other_batch"]
 
-NOTHING: Final = Value("", None, False)
-"""A figure that a model does not have."""
 _LIVE: Final = f"{PEAK}live"
 _NETWORK: Final = ("parameter_bytes", "macs", _LIVE)
 _PUBLISHED: Final = tuple(f"{PUBLISHED}{name}" for name in ("quality", "latency_s", "macs"))

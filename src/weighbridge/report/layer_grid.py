@@ -8,7 +8,7 @@ from typing import Final
 from weighbridge.counts import NetworkFacts
 from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow
-from weighbridge.report.layers import LayerChange, LayerFigures
+from weighbridge.report.layers import FIGURES, OF, LayerChange, LayerFigures
 from weighbridge.report.spans import ARROW
 from weighbridge.units import exact
 
@@ -17,13 +17,8 @@ __all__ = ["ROWS", "layer_grid"]
 ROWS: Final = 12
 """Of a table that does not show all layers."""
 _UNKNOWN: Final = "?"
-_PAIRS: Final = (
-    ("weights", "weights"),
-    ("weight_bytes", "bytes of weights"),
-    ("macs", "MACs"),
-    ("output_bytes", "bytes of output"),
-)
-"""Figures of layers, and what they are called."""
+_PAIRS: Final = tuple((name, words) for name, words in FIGURES.items() if name != "nonzero_weights")
+"""Figures of layers with a column of both sides; of weights that are not zero there is one of what is."""
 
 
 def layer_grid(title: str, layers: Sequence[LayerChange], whole: NetworkFacts, most: int | None) -> Grid:
@@ -54,10 +49,10 @@ def layer_grid(title: str, layers: Sequence[LayerChange], whole: NetworkFacts, m
 
 def _differs(layers: Sequence[LayerChange], name: str) -> bool:
     """Whether a figure of layers has something to say: bytes alone where what they are of is as it was."""
-    if not name.endswith("_bytes"):
+    of = OF.get(name)
+    if of is None:
         return any(getattr(one.before, name, None) != getattr(one.after, name, None) for one in layers)
     both = [(one.before, one.after) for one in layers if one.before is not None and one.after is not None]
-    of = "weights" if name == "weight_bytes" else "output"
     return any(getattr(a, name) != getattr(b, name) and getattr(a, of) == getattr(b, of) for a, b in both)
 
 

@@ -10,10 +10,33 @@ from weighbridge.counts import NodeFacts
 from weighbridge.graph import Shape
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["NAME", "Layer", "LayerChange", "LayerFigures", "layer_changes", "layers_of"]
+__all__ = [
+    "FIGURES",
+    "NAME",
+    "OF",
+    "Layer",
+    "LayerChange",
+    "LayerFigures",
+    "layer_changes",
+    "layers_of",
+    "lengths",
+    "plain_operator",
+]
 
 NAME: Final = "name"
 """How two layers were matched that have one name."""
+FIGURES: Final[Mapping[str, str]] = {
+    "weights": "weights",
+    "nonzero_weights": "weights that are not zero",
+    "weight_bytes": "bytes of weights",
+    "macs": "MACs",
+    "output_bytes": "bytes of output",
+}
+"""The numbers of a layer, and what they are called."""
+OF: Final[Mapping[str, str]] = {"nonzero_weights": "weights", "weight_bytes": "weights", "output_bytes": "output"}
+"""What these are of: a change of them says something where that is as it was."""
+_FUSED: Final = " + "
+"""Stands before each function that is fused into an operator."""
 
 
 class LayerFigures(NamedTuple):
@@ -55,7 +78,7 @@ def layers_of(nodes: Iterable[NodeFacts]) -> tuple[Layer, ...]:
         Layer(
             node.name,
             LayerFigures(
-                " + ".join((node.operator, *node.fused)),
+                _FUSED.join((node.operator, *node.fused)),
                 node.output,
                 node.weights,
                 node.nonzero_weights,
@@ -66,6 +89,16 @@ def layers_of(nodes: Iterable[NodeFacts]) -> tuple[Layer, ...]:
         )
         for node in nodes
     )
+
+
+def plain_operator(figures: LayerFigures) -> str:
+    """The operator, without what is fused into it."""
+    return figures.operator.partition(_FUSED)[0]
+
+
+def lengths(figures: LayerFigures) -> tuple[int, ...] | None:
+    """The lengths of the output without their order, as channels may come first or last; None where the output is unknown."""
+    return None if figures.output is None else tuple(sorted(figures.output))
 
 
 def layer_changes(before: Sequence[NodeFacts], after: Sequence[NodeFacts]) -> tuple[LayerChange, ...]:

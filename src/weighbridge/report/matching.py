@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.layers import NAME, Layer, LayerChange, LayerFigures
+from weighbridge.report.layers import NAME, Layer, LayerChange, LayerFigures, lengths, plain_operator
 
 __all__ = ["POSITION", "SHAPE", "Differences", "Match", "differences", "matched"]
 
@@ -80,7 +80,7 @@ def matched(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[Match, ...
     sides = _Sides(
         *([layer.name for layer in side] for side in (before, after)),
         *([_shape(layer.figures) for layer in side] for side in (before, after)),
-        *([_operator(layer.figures) for layer in side] for side in (before, after)),
+        *([plain_operator(layer.figures) for layer in side] for side in (before, after)),
         *([_size(layer.figures) for layer in side] for side in (before, after)),
     )
     pairs = _found(sides, (_by_sure_name, _by_shape, _by_name))
@@ -94,25 +94,16 @@ def matched(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[Match, ...
 
 def _shape(figures: LayerFigures) -> Hashable:
     """What a layer is, whatever it is called, whatever was fused into it, and at whatever width it is stored."""
-    return _operator(figures), _size(figures)
+    return plain_operator(figures), _size(figures)
 
 
 def _size(figures: LayerFigures) -> Hashable:
     """What a layer is but for its operator, which stays where nobody knows the output: two unknowns are not alike."""
-    return _lengths(figures), figures.weights, figures.macs, _operator(figures) if figures.output is None else ""
+    return lengths(figures), figures.weights, figures.macs, plain_operator(figures) if figures.output is None else ""
 
 
 def _whole(figures: LayerFigures) -> Hashable:
-    return figures._replace(output=_lengths(figures))
-
-
-def _operator(figures: LayerFigures) -> str:
-    return figures.operator.partition(" + ")[0]
-
-
-def _lengths(figures: LayerFigures) -> tuple[int, ...] | None:
-    """The lengths of the output without their order: of channels that come first or last."""
-    return None if figures.output is None else tuple(sorted(figures.output))
+    return figures._replace(output=lengths(figures))
 
 
 class _Sides(NamedTuple):

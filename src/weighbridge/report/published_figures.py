@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.published import Conditions, Published
 from weighbridge.report.figures import Value
+from weighbridge.units import as_number
 
-__all__ = ["PUBLISHED", "are_comparable", "as_number", "conditions_of", "is_of_times", "published_values"]
+__all__ = ["PUBLISHED", "are_comparable", "conditions_of", "is_of_times", "published_values"]
 
 PUBLISHED: Final = "published."
 """Begins the name of a figure that somebody published."""
@@ -31,11 +31,6 @@ def published_values(found: Published) -> Mapping[tuple[str, str], Value]:
         for name, unit, value in values
         if value is not None
     }
-
-
-def as_number(value: Fraction) -> int | float:
-    """A figure as JSON and tables have it."""
-    return value.numerator if value.denominator == 1 else float(value)
 
 
 def is_of_times(name: str) -> bool:

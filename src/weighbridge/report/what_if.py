@@ -8,7 +8,7 @@ from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.figures import Value, quotient, values_of
+from weighbridge.report.figures import NOTHING, Value, quotient, values_of
 from weighbridge.report.layers import LayerChange
 from weighbridge.report.record import Report
 
@@ -119,7 +119,7 @@ def compared(before: Report, after: Report) -> tuple[Metric, ...]:
 
 
 def _metric(name: str, device: str | None, before: Value | None, after: Value | None) -> Metric:
-    one, other = before or Value("", None, False), after or Value("", None, False)
+    one, other = before or NOTHING, after or NOTHING
     return Metric(
         name,
         one.unit or other.unit,
