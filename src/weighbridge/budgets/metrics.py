@@ -78,6 +78,8 @@ _EVERYDAY: Final = (
 )
 """What people call figures that are near to no name of a metric, and what they mean."""
 
+_NEAR: Final = 0.8
+
 
 def metric_named(name: str) -> Metric:
     """The figure of this name.
@@ -102,13 +104,19 @@ def metric_named(name: str) -> Metric:
         policy = name.removeprefix(PEAK)
         raise BadSpec(f"there is no memory policy {shown(policy)}", hint=nearest(policy, POLICIES, "the policies are"))
     names = (PEAK.removesuffix("."), *_METRICS, *(f"{beginning.name}REGION" for beginning in _OPEN))
-    raise BadSpec(f"there is no metric {shown(name)}", hint=_meant(name) or nearest(name, names, "the metrics are"))
+    raise BadSpec(
+        f"there is no metric {shown(name)}", hint=_meant(name, names) or nearest(name, names, "the metrics are")
+    )
 
 
-def _meant(name: str) -> str:
-    """A hint for a word that is no metric but says clearly what is meant; "" where it does not."""
+def _meant(name: str, known: tuple[str, ...]) -> str:
+    """A hint for a word of every day; "" of another, and where a name is nearer than by chance."""
     said = _plain(name).replace(".", "_").split("_")
-    return next((f"did you mean {metric}?" for word, metric in _EVERYDAY if any(part.endswith(word) for part in said)), "")
+    if get_close_matches(_plain(name), map(_plain, known), 1, _NEAR):
+        return ""
+    return next(
+        (f"did you mean {metric}?" for word, metric in _EVERYDAY if any(part.endswith(word) for part in said)), ""
+    )
 
 
 def nearest(name: str, known: tuple[str, ...], otherwise: str) -> str:
