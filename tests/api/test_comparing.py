@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import weighbridge
+from tests.revisions.scratch import Scratch
 from weighbridge import BadModel, BadSpec, Comparison, compare, load, weigh
-from weighbridge.comparing import Side, takes
+from weighbridge.comparing import Side, compared, sides_of, takes
 from weighbridge.published import find
+from weighbridge.report import Report
 
 
 def test_the_first_is_what_the_others_are_compared_with() -> None:
@@ -119,3 +122,19 @@ def test_progress_tells_of_every_side() -> None:
     told: list[str] = []
     compare(["lenet5", "mlp"], progress=told.append)
     assert [stage for stage in told if stage.startswith("reading")] == ["reading lenet5", "reading mlp"]
+
+
+def test_no_note_tells_where_a_file_of_a_revision_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = Scratch(tmp_path / "repository")
+    repository.commit({"net.json": "{}"})
+    monkeypatch.chdir(repository.folder)
+
+    def weighed(side: Side) -> Report:
+        return replace(weigh("lenet5"), notes=(f"read from {side.source}",))
+
+    with sides_of(["net.json@main", "lenet5"]) as sides:
+        found = compared(sides, weighed, None)
+    assert [model.report.notes for model in found.models if model.report] == [
+        ("read from net.json@main",),
+        ("read from lenet5",),
+    ]

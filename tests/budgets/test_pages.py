@@ -78,6 +78,24 @@ def test_the_table_marks_what_is_a_lower_bound_and_what_is_unknown() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("budget", "unit", "value", "limit", "shown"),
+    [
+        ("macs < 10", "", 3, 9, "<= 9"),  # of whole numbers the limit is the largest that passes
+        ("macs <= 10", "", 3, 10, "<= 10"),
+        ("parameter_bytes < 10 B", "B", 3, 9, "<= 9 B"),
+        ("parameters == 3", "", 3, 3, "== 3"),
+        ("floor_s < 40 ms on toy", "s", 0.001, 0.04, "< 40.00 ms"),
+    ],
+)
+def test_a_limit_has_the_relation_that_it_is_one_by(
+    budget: str, unit: str, value: float, limit: float, shown: str
+) -> None:
+    page = _text(_checked(Result(budget_of(budget), PASSED, unit, value, True, limit=limit)))
+    (row,) = (line for line in page.splitlines() if line.lstrip().startswith("passed "))
+    assert re.split(" {2,}", row.strip())[3] == shown
+
+
 def test_what_broke_by_how_much_and_at_which_layer() -> None:
     shown = _text(_checked(_PASSES, _OVER, differences=_DIFFERENCES))
     assert shown.startswith("2 budgets of 1 model: 1 passed, 1 over budget\n")

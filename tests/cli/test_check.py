@@ -221,6 +221,18 @@ def test_an_update_of_one_model_keeps_what_another_wrote_meanwhile(monkeypatch: 
     assert main(["check"]) == 0
 
 
+def test_a_baseline_that_is_a_link_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
+    link, place = Path("weighbridge-baseline.json"), Path("kept.json")
+    link.rename(place)
+    link.symlink_to(place)
+    before = place.read_bytes()
+    _edit("out = 16", "out = 24")
+    assert main(["check", "--update"]) == 0
+    assert link.is_symlink()
+    assert place.read_bytes() != before
+    assert not place.is_symlink()
+
+
 def test_a_report_is_not_written_over_a_baseline_that_is_about_to_be_there(capsys: pytest.CaptureFixture[str]) -> None:
     Path("weighbridge-baseline.json").unlink()
     assert main(["check", "--update", "--json", "./weighbridge-baseline.json"]) == 2
