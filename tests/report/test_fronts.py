@@ -115,6 +115,18 @@ def test_on_a_device_only_what_fits_is_placed() -> None:
     }
 
 
+def test_another_batch_is_placed_on_no_front_of_a_device() -> None:
+    there = on_device(needed=1000, peak=1000)
+    there = there._replace(latency=there.latency._replace(exact=True))
+    found = fronts(*(replace(taking(shape), on=(there,)) for shape in ((1, 3, 8, 8), (1, 3, 8, 8), (4, 3, 8, 8))))
+    for front in found:
+        assert front.best == ("m0", "m1")
+        assert [tuple(one) for one in front.unplaced] == [
+            ("m2", "of another batch than the first: 4x3x8x8, not 1x3x8x8")
+        ]
+    assert [front.on for front in found] == [None, there.device]
+
+
 def row(name: str, quality: str | None, latency: str | None, macs: int | None, **changes: object) -> Model:
     fractions = [None if one is None else Fraction(one) for one in (quality, latency, macs)]
     made = Published(name, name, "somebody", quality=fractions[0], latency_s=fractions[1], macs=fractions[2])

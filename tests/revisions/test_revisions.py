@@ -166,6 +166,7 @@ def test_links_are_followed_inside_the_repository_alone(repository: Scratch) -> 
         ("net.toml@--help", "there is no revision '--help'"),
         ("net.toml@-1", "there is no revision '-1'"),
         ("net.toml@--output=x", "there is no revision"),
+        ("net.toml@--branches", "there is no revision '--branches'"),  # the only one, as an option of git
         ("net.toml@a\nb", "there is no revision"),
         ("net.toml@", "there is no revision behind the @; write PATH@REVISION"),
         ("@main", "there is no path before the @"),
