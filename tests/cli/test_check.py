@@ -3,93 +3,36 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.cli.budgeted import committed, edit, shown_on
 from tests.cli.test_weigh import one_line
 from weighbridge.cli.main import main
 
-_NETWORK = """\
-name = "net"
-source = "an example"
-inputs = [{ name = "image", shape = [1, 3, 16, 16] }]
-layers = [
-  { name = "stem", op = "conv", out = 8, kernel = 3, padding = 1 },
-  { name = "relu", op = "relu" },
-  { name = "middle", op = "conv", out = 16, kernel = 3, padding = 1 },
-  { name = "end", op = "conv", out = 8, kernel = 1 },
-  { name = "pool", op = "global_average_pool" },
-  { name = "flatten", op = "flatten" },
-  { name = "classes", op = "linear", out = 10 },
-]
-"""
-_BUDGETS = """\
-[defaults]
-on = ["toy"]
-
-[models.net]
-source = "net.toml"
-budgets = ["macs grow <= 2 % against the baseline", "peak_bytes <= 64 KiB under live", "fits on toy"]
-
-[models.lenet]
-source = "lenet5"
-budgets = ["parameters == 61706"]
-"""
 _STEM_MACS, _MIDDLE_MACS, _END_MACS, _CLASSES_MACS = 3 * 8 * 9 * 256, 8 * 16 * 9 * 256, 16 * 8 * 256, 80
 _MACS = _STEM_MACS + _MIDDLE_MACS + _END_MACS + _CLASSES_MACS
 
 
-def _git(*arguments: str) -> str:
-    settings = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"]
-    return subprocess.run(["git", *settings, *arguments], check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture(autouse=True)
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A repository with a network, budgets, and a baseline, all committed; it is the working folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    Path("net.toml").write_text(_NETWORK, encoding="utf-8")
-    Path("weighbridge.toml").write_text(_BUDGETS, encoding="utf-8")
-    assert main(["check", "--update"]) == 0
-    capsys.readouterr()
-    if shutil.which("git"):
-        _git("init", "--quiet")
-        _git("add", ".")
-        _git("commit", "--quiet", "-m", "all")
-    return tmp_path
-
-
-def _edit(old: str, new: str, file: str = "net.toml") -> None:
-    path = Path(file)
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-
-
-def _shown(capsys: pytest.CaptureFixture[str]) -> str:
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return captured.out.replace("\n  ", " ")
+    return committed(tmp_path, monkeypatch, capsys)
 
 
 def test_nothing_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
-    shown = _shown(capsys)
+    shown = shown_on(capsys)
     assert shown.startswith("4 budgets of 2 models: all pass\n")
     assert f"{_MACS:,}" in shown
     assert "layers: 6 as in the baseline\n" in shown
 
 
 def test_a_layer_that_is_widened_is_caught_and_named(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit('"middle", op = "conv", out = 16', '"middle", op = "conv", out = 24')
+    edit('"middle", op = "conv", out = 16', '"middle", op = "conv", out = 24')
     assert main(["check"]) == 1
-    shown = _shown(capsys)
+    shown = shown_on(capsys)
     more = _MIDDLE_MACS // 2 + _END_MACS // 2
     limit = _MACS * 102 // 100
     assert "4 budgets of 2 models: 3 passed, 1 over budget\n" in shown
@@ -102,142 +45,18 @@ def test_a_layer_that_is_widened_is_caught_and_named(capsys: pytest.CaptureFixtu
 
 
 def test_a_layer_that_is_renamed_is_not_one_lost_and_one_new(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit('"middle"', '"centre"')
+    edit('"middle"', '"centre"')
     assert main(["check"]) == 0
-    shown = _shown(capsys)
+    shown = shown_on(capsys)
     assert "layers: 6 as in the baseline, 1 of them renamed (middle -> centre)\n" in shown
     for word in ("new", "gone", "changed"):
         assert word not in shown
 
 
 def test_renamed_and_widened_at_once_is_one_layer(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit('"middle", op = "conv", out = 16', '"centre", op = "conv", out = 24')
+    edit('"middle", op = "conv", out = 16', '"centre", op = "conv", out = 24')
     assert main(["check"]) == 1
-    assert f"centre has {_MIDDLE_MACS // 2:,} MACs more" in _shown(capsys)
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
-def test_an_update_is_reviewed_like_code(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit('"middle", op = "conv", out = 16', '"middle", op = "conv", out = 24')
-    assert main(["check", "--update"]) == 0
-    shown = _shown(capsys)
-    assert shown.startswith("baseline weighbridge-baseline.json: 1 model changed, 1 is as before\n\nnet\n")
-    assert "layers that differ: 2\n" in shown
-    assert "4 budgets of 2 models: all pass\n" in shown
-    changed = [line[1:] for line in _git("diff", "-U0", "weighbridge-baseline.json").splitlines() if line[0] in "+-"]
-    layers = {json.loads(line.rstrip(","))["name"] for line in changed if '"operator"' in line}
-    assert layers == {"middle", "end"}
-    assert _git("status", "--porcelain") == " M net.toml\n M weighbridge-baseline.json\n"
-    _edit('"middle", op = "conv", out = 24', '"middle", op = "conv", out = 16')
-    assert main(["check", "--update"]) == 0
-    assert _git("status", "--porcelain") == ""
-
-
-def test_an_update_of_one_model_keeps_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    before = json.loads(Path("weighbridge-baseline.json").read_text(encoding="utf-8"))["models"]
-    _edit("out = 16", "out = 24")
-    _edit("lenet5", "alexnet", "weighbridge.toml")
-    assert main(["check", "--update", "net"]) == 0
-    after = json.loads(Path("weighbridge-baseline.json").read_text(encoding="utf-8"))["models"]
-    assert after["lenet"] == before["lenet"]
-    assert after["net"] != before["net"]
-    assert "lenet" not in _shown(capsys)
-
-
-def test_an_update_of_all_forgets_models_that_are_gone(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit("[models.lenet]", "[models.other]", "weighbridge.toml")
-    assert main(["check", "--update"]) == 0
-    shown = _shown(capsys)
-    assert "other: new in the baseline\n" in shown
-    assert "lenet: gone: no model of the file has this name\n" in shown
-    assert list(json.loads(Path("weighbridge-baseline.json").read_text(encoding="utf-8"))["models"]) == ["net", "other"]
-
-
-def test_nothing_is_updated_where_a_model_cannot_be_weighed(
-    repository: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = Path("weighbridge-baseline.json").read_bytes()
-    _edit("out = 16", "out = 24")
-    _edit("lenet5", "lost.onnx", "weighbridge.toml")
-    assert main(["check", "--update"]) == 2
-    assert "the baseline stays as it was" in one_line(capsys)
-    assert Path("weighbridge-baseline.json").read_bytes() == before
-    assert main(["check", "--update", "net"]) == 0
-    assert {path.name for path in repository.iterdir() if path.name != ".git"} == {
-        "net.toml",
-        "weighbridge.toml",
-        "weighbridge-baseline.json",
-    }
-
-
-def test_a_baseline_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit("[defaults]", 'baseline = "no/such/folder.json"\n[defaults]', "weighbridge.toml")
-    assert main(["check", "--update"]) == 2
-    assert "folder.json: cannot be written: No such file or directory; make its folder first" in one_line(capsys)
-
-
-def test_an_update_that_fails_half_way_leaves_the_baseline(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(self: Path, target: Path) -> None:
-        raise OSError(28, "No space left on device")
-
-    files = {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()}
-    _edit("lenet5", "alexnet", "weighbridge.toml")
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", full)
-        assert main(["check", "--update"]) == 2
-    assert "cannot be written: No space left on device; nothing was updated" in one_line(capsys)
-    _edit("alexnet", "lenet5", "weighbridge.toml")
-    assert {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()} == files
-
-
-def test_an_update_that_is_interrupted_leaves_the_baseline(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(self: Path, target: Path) -> None:
-        raise KeyboardInterrupt
-
-    files = {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()}
-    monkeypatch.setattr(Path, "replace", interrupted)
-    assert main(["check", "--update"]) not in (0, 1, 3)
-    capsys.readouterr()
-    assert {path.name: path.read_bytes() for path in repository.iterdir() if path.is_file()} == files
-
-
-def test_an_update_of_one_model_keeps_what_another_wrote_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    from weighbridge.cli import check
-
-    weigh_each = check.weigh_each
-    _edit("out = 16", "out = 24")
-
-    def weighed_slowly(*arguments: Any) -> Any:
-        monkeypatch.setattr(check, "weigh_each", weigh_each)
-        assert main(["check", "--update", "net"]) == 0
-        return weigh_each(*arguments)
-
-    monkeypatch.setattr(check, "weigh_each", weighed_slowly)
-    assert main(["check", "--update", "lenet"]) == 0
-    assert main(["check"]) == 0
-
-
-def test_a_baseline_that_is_a_link_stays_one(capsys: pytest.CaptureFixture[str]) -> None:
-    link, place = Path("weighbridge-baseline.json"), Path("kept.json")
-    link.rename(place)
-    link.symlink_to(place)
-    before = place.read_bytes()
-    _edit("out = 16", "out = 24")
-    assert main(["check", "--update"]) == 0
-    assert link.is_symlink()
-    assert place.read_bytes() != before
-    assert not place.is_symlink()
-
-
-def test_a_report_is_not_written_over_a_baseline_that_is_about_to_be_there(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("weighbridge-baseline.json").unlink()
-    assert main(["check", "--update", "--json", "./weighbridge-baseline.json"]) == 2
-    assert "the report would overwrite the baseline" in one_line(capsys)
-    assert not Path("weighbridge-baseline.json").exists()
+    assert f"centre has {_MIDDLE_MACS // 2:,} MACs more" in shown_on(capsys)
 
 
 @pytest.mark.parametrize("below", ["deep", "deep/er"])
@@ -245,13 +64,13 @@ def test_it_is_the_same_from_a_folder_below(
     below: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check"]) == 0
-    above = _shown(capsys)
+    above = shown_on(capsys)
     before = Path("weighbridge-baseline.json").read_bytes()
     Path(below).mkdir(parents=True)
     with monkeypatch.context() as patch:
         patch.chdir(below)
         assert main(["check"]) == 0
-        assert _shown(capsys) == above
+        assert shown_on(capsys) == above
         assert main(["check", "--update"]) == 0
     assert Path("weighbridge-baseline.json").read_bytes() == before
 
@@ -280,19 +99,19 @@ def _odd(path: Path) -> None:
 )
 def test_an_inexact_model_is_refused(budget: str, code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     _odd(Path("odd.onnx"))
-    _edit("net.toml", "odd.onnx", "weighbridge.toml")
-    _edit("macs grow <= 2 % against the baseline", budget, "weighbridge.toml")
+    edit("net.toml", "odd.onnx", "weighbridge.toml")
+    edit("macs grow <= 2 % against the baseline", budget, "weighbridge.toml")
     assert main(["check", "net"]) == code
-    shown = _shown(capsys)
+    shown = shown_on(capsys)
     assert said in shown
     assert "mine.Odd" in shown
 
 
 def test_growth_from_what_was_not_exact_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     _odd(Path("odd.onnx"))
-    _edit("net.toml", "odd.onnx", "weighbridge.toml")
+    edit("net.toml", "odd.onnx", "weighbridge.toml")
     assert main(["check", "--update"]) == 3
-    assert "not exact: macs grow <= 2 %" in _shown(capsys)
+    assert "not exact: macs grow <= 2 %" in shown_on(capsys)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +126,7 @@ def test_growth_from_what_was_not_exact_is_refused(capsys: pytest.CaptureFixture
     ],
 )
 def test_a_fault_in_the_file_is_one_of_input(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _edit(old, new, "weighbridge.toml")
+    edit(old, new, "weighbridge.toml")
     assert main(["check"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -328,9 +147,9 @@ def test_a_fault_in_the_file_is_one_of_input(old: str, new: str, said: str, caps
     ],
 )
 def test_what_cannot_be_checked_never_passes(old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    _edit(old, new, "weighbridge.toml")
+    edit(old, new, "weighbridge.toml")
     assert main(["check"]) == 2
-    shown = _shown(capsys)
+    shown = shown_on(capsys)
     assert "\nnot checked\n" in shown
     assert said in shown
 
@@ -375,7 +194,7 @@ def test_a_ring_of_links_in_place_of_the_baseline(arguments: list[str], capsys: 
 def test_growth_without_a_baseline(capsys: pytest.CaptureFixture[str]) -> None:
     Path("weighbridge-baseline.json").unlink()
     assert main(["check"]) == 2
-    shown = _shown(capsys)
+    shown = shown_on(capsys)
     assert "net: macs grow <= 2 % against the baseline: growth is measured from a baseline" in shown
     assert "run `weighbridge check --update`" in shown
     assert "4 budgets of 2 models: 3 passed, 1 not checked" in shown
@@ -400,7 +219,7 @@ def test_wrong_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixt
 
 
 def test_every_format(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit("out = 16", "out = 24")
+    edit("out = 16", "out = 24")
     files = ["a.json", "b.md", "c.xml", "d.txt"]
     assert main(["check", *(part for file in files for part in ("-o", file))]) == 1
     page = capsys.readouterr().out
@@ -417,9 +236,9 @@ def test_every_format(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_models_by_name_are_checked_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    _edit("net.toml", "lost.toml", "weighbridge.toml")
+    edit("net.toml", "lost.toml", "weighbridge.toml")
     assert main(["check", "lenet"]) == 0
-    assert _shown(capsys).startswith("1 budget of 1 model: it passes\n\nlenet: lenet5")
+    assert shown_on(capsys).startswith("1 budget of 1 model: it passes\n\nlenet: lenet5")
 
 
 def test_completion_offers_the_models_of_the_file() -> None:
@@ -434,5 +253,5 @@ def test_completion_offers_the_models_of_the_file() -> None:
 
     assert offered("") == ["net", "lenet"]
     assert offered("--budgets", "weighbridge.toml", "l") == ["lenet"]
-    _edit("source", "sauce", "weighbridge.toml")
+    edit("source", "sauce", "weighbridge.toml")
     assert offered("") == []
