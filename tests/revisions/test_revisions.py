@@ -243,6 +243,36 @@ def test_a_file_that_the_clone_does_not_have(repository: Scratch) -> None:
     assert "this clone does not have the content of the file; fetch it" in refused("net.toml@v1")
 
 
+def test_nothing_is_fetched(repository: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone without contents gets each from where it came as soon as git is asked for it, unless it is told not to."""
+    repository.git("config", "uploadpack.allowFilter", "true")
+    origin, clone = repository.folder.as_uri(), tmp_path / "clone"
+    repository.git("clone", "--quiet", "--no-checkout", "--filter=blob:none", origin, str(clone))
+    monkeypatch.chdir(clone)
+    assert "this clone does not have the content of the file; fetch it" in refused("net.toml@HEAD")
+    repository.git("-C", str(clone), "checkout", "--quiet")
+    assert content("net.toml@HEAD") == "second"
+
+
+def test_weights_that_git_lfs_keeps_elsewhere_are_not_there(repository: Scratch) -> None:
+    """A pointer is not taken for the weights it points to."""
+    onnx = pytest.importorskip("onnx")
+    weight = onnx.helper.make_tensor("w", 1, [2], [1.0, 2.0])
+    weight.ClearField("float_data")
+    weight.external_data.add(key="location", value="w.bin")
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    graph = onnx.helper.make_graph([], "g", [], [], [weight])
+    name, text = pointer(b"the weights")
+    repository.commit({"net.onnx": onnx.helper.make_model(graph).SerializeToString(), "w.bin": text})
+    with at_revision("net.onnx@main") as found:
+        assert not (found.root / "w.bin").exists()
+    kept = repository.folder / ".git" / "lfs" / "objects" / name[:2] / name[2:4]
+    kept.mkdir(parents=True)
+    (kept / name).write_bytes(b"the weights")
+    with at_revision("net.onnx@main") as found:
+        assert (found.root / "w.bin").read_bytes() == b"the weights"
+
+
 def test_a_git_that_ends_too_early(repository: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it says last is cut: a file of which a part is missing is no file."""
     real = shutil.which("git")
@@ -261,6 +291,7 @@ def test_in_a_linked_working_tree(repository: Scratch, tmp_path: Path, monkeypat
 
 
 def test_python_files_have_those_of_their_revision_beside_them(repository: Scratch) -> None:
+    (repository.folder / "link.py").symlink_to("models/net.py")  # what git keeps of it is a path and no Python
     repository.commit({"models/net.py": "import layers", "models/layers.py": "WIDTH = 8", "data.csv": "1"})
     repository.git("tag", "narrow")
     repository.commit({"models/layers.py": "WIDTH = 16", "models/new.py": ""})
