@@ -10,6 +10,7 @@ import pytest
 
 FRAMEWORKS = {"onnx", "numpy", "safetensors", "google.protobuf", "torch", "tensorflow", "tflite", "flatbuffers"}
 EXPORTED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "small_net.pt2"
+BUDGETS = EXPORTED.parent / "budget_repository" / "weighbridge.toml"
 DRAWING = {"altair", "jinja2", "vl_convert"}
 LIBRARIES = {"rich", "typer", "cattrs", "click"}
 
@@ -52,6 +53,8 @@ def test_the_pytest_plug_in_loads_nothing_else() -> None:
         ("plot", "--help"),
         ("compare", "--help"),
         ("compare", "lenet5", "mlp", "--on", "toy"),
+        ("check", "--help"),
+        ("check", "--budgets", str(BUDGETS), "keyword_spotter"),
         ("compress", "--help"),
         ("compress", "alexnet", "--plan", "deep-compression"),
     ],
@@ -74,6 +77,15 @@ def test_a_command_that_reads_no_saved_report_loads_nothing_for_it() -> None:
         "compressing",
         "compression",
         "cli.compress",
+        "comparing",
+        "cli.compare",
+        "report.comparison",
+        "report.matching",
+        "published",
+        "revisions",
+        "checking",
+        "cli.check",
+        "budgets",
     }
     assert not modules & {f"weighbridge.{name}" for name in unasked}
 
