@@ -25,9 +25,16 @@ class Scratch:
         folder.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--initial-branch", "main")
 
-    def git(self, *arguments: str) -> str:
+    def git(self, *arguments: str, told: str | None = None) -> str:
+        """What git says, with ``told`` as its standard input."""
         done = subprocess.run(
-            ["git", *arguments], cwd=self.folder, env=_ENVIRONMENT, capture_output=True, text=True, check=True
+            ["git", *arguments],
+            cwd=self.folder,
+            env=_ENVIRONMENT,
+            input=told,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return done.stdout.strip()
 

@@ -254,16 +254,21 @@ def test_nothing_is_fetched(repository: Scratch, tmp_path: Path, monkeypatch: py
     assert content("net.toml@HEAD") == "second"
 
 
-def test_weights_that_git_lfs_keeps_elsewhere_are_not_there(repository: Scratch) -> None:
-    """A pointer is not taken for the weights it points to."""
+def with_weights_beside(name: str) -> bytes:
+    """An ONNX model that keeps a tensor in the file of this name."""
     onnx = pytest.importorskip("onnx")
     weight = onnx.helper.make_tensor("w", 1, [2], [1.0, 2.0])
     weight.ClearField("float_data")
-    weight.external_data.add(key="location", value="w.bin")
+    weight.external_data.add(key="location", value=name)
     weight.data_location = onnx.TensorProto.EXTERNAL
-    graph = onnx.helper.make_graph([], "g", [], [], [weight])
+    made: bytes = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], [], [weight])).SerializeToString()
+    return made
+
+
+def test_weights_that_git_lfs_keeps_elsewhere_are_not_there(repository: Scratch) -> None:
+    """A pointer is not taken for the weights it points to."""
     name, text = pointer(b"the weights")
-    repository.commit({"net.onnx": onnx.helper.make_model(graph).SerializeToString(), "w.bin": text})
+    repository.commit({"net.onnx": with_weights_beside("w.bin"), "w.bin": text})
     with at_revision("net.onnx@main") as found:
         assert not (found.root / "w.bin").exists()
     kept = repository.folder / ".git" / "lfs" / "objects" / name[:2] / name[2:4]
@@ -271,6 +276,35 @@ def test_weights_that_git_lfs_keeps_elsewhere_are_not_there(repository: Scratch)
     (kept / name).write_bytes(b"the weights")
     with at_revision("net.onnx@main") as found:
         assert (found.root / "w.bin").read_bytes() == b"the weights"
+
+
+def test_weights_behind_a_link_are_those_it_leads_to(repository: Scratch) -> None:
+    (repository.folder / "w.bin").symlink_to("blobs/w")
+    repository.commit({"net.onnx": with_weights_beside("w.bin"), "blobs/w": b"the weights"})
+    repository.commit({"blobs/w": b"others"})
+    with at_revision("net.onnx@HEAD~1") as found:
+        assert (found.root / "w.bin").read_bytes() == b"the weights"
+
+
+def test_no_name_in_a_commit_leads_out_of_the_folder(repository: Scratch) -> None:
+    """Git makes no such tree, but reads one that somebody made."""
+
+    def tree(*entries: str) -> str:
+        return repository.git("mktree", told="".join(f"{one}\n" for one in entries))
+
+    blob = repository.git("rev-parse", "v1:net.toml")
+    outside = tree(f"100644 blob {blob}\tevil.py")
+    top = tree(f"040000 tree {outside}\t..", f"100644 blob {blob}\tnet.py", f"040000 tree {outside}\t.git")
+    repository.git("tag", "odd", repository.git("commit-tree", top, "-m", "odd"))
+    with at_revision("net.py@odd") as found:
+        assert not (found.root.parent / "evil.py").exists()
+        assert [one.name for one in found.root.iterdir()] == ["net.py"]
+
+
+def test_the_likeliest_reading_says_what_is_wrong(repository: Scratch) -> None:
+    repository.commit({"a@b.toml": "two signs"})
+    assert "there is no revision 'mian' in this repository; did you mean main?" in refused("a@b.toml@mian")
+    assert "there is no file 'c@b.toml' at the revision 'main'" in refused("c@b.toml@main")
 
 
 def test_a_git_that_ends_too_early(repository: Scratch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
