@@ -13,7 +13,8 @@ import weighbridge
 from tests.report.samples import alexnet, on_device, report
 from weighbridge.report import csv as csv_format
 from weighbridge.report.costs import summary
-from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
+from weighbridge.report.grid import Column, Grid, GridRow, grid_lines, trimmed
+from weighbridge.report.markdown import grid_blocks
 from weighbridge.report.record import told_apart
 from weighbridge.report.terminal import Look, text
 from weighbridge.report.verdicts import DETAILED
@@ -61,6 +62,17 @@ def test_a_name_gives_way_before_a_number_that_always_stays() -> None:
 def test_a_column_without_words_is_not_shown() -> None:
     empty = TABLE._replace(rows=(GridRow(("one", "1", "", "3")),))
     assert lines(empty, 60)[1] == "name  first  third"
+    assert list(grid_blocks(empty))[1:] == ["| name | first | third |", "|---|---:|---:|", "| one | 1 | 3 |"]
+    assert trimmed(empty) == Grid(
+        "a table", (TABLE.columns[0], TABLE.columns[1], TABLE.columns[3]), (GridRow(("one", "1", "3")),)
+    )
+    assert trimmed(TABLE) == TABLE
+
+
+def test_a_table_without_rows_is_its_title_and_notes() -> None:
+    empty = TABLE._replace(rows=(), notes=("a note",))
+    assert lines(empty, 60) == ["a table", "a note"]
+    assert [block for block in grid_blocks(empty) if block] == ["a table\n", "- a note"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])

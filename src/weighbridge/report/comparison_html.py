@@ -8,6 +8,7 @@ from weighbridge.report.charts.front import front_charts
 from weighbridge.report.comparison import Comparison
 from weighbridge.report.comparison_page import grids, heads, said, sentences, title
 from weighbridge.report.comparison_sentences import names_of
+from weighbridge.report.grid import trimmed
 from weighbridge.report.record import Report
 
 __all__ = ["render"]
@@ -20,7 +21,7 @@ def render(found: Comparison) -> str:
         heading="Side by side",
         tool=found.tool,
         sentences=tuple(sentences(found)),
-        grids=tuple(grids(found, all_rows=True)),
+        grids=tuple(map(trimmed, grids(found, all_rows=True))),
         notes=tuple(said(found, all_rows=True)),
         subtitles=tuple(heads(found)),
         charts=front_charts(found, names_of(found)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.spans import Line, Span, Style, cells, fit, wrap
 
-__all__ = ["Column", "Grid", "GridRow", "grid_lines"]
+__all__ = ["Column", "Grid", "GridRow", "grid_lines", "trimmed"]
 
 _GAP = 2
 _WIDEST = 44
@@ -47,12 +47,23 @@ class Grid(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+def trimmed(grid: Grid) -> Grid:
+    """The table without the columns that may go and say nothing in any row."""
+    shown = [place for place, column in enumerate(grid.columns) if not column.rank or _says_something(grid, place)]
+    rows = tuple(row._replace(cells=tuple(row.cells[place] for place in shown)) for row in grid.rows)
+    return grid._replace(columns=tuple(grid.columns[place] for place in shown), rows=rows)
+
+
 def grid_lines(grid: Grid, width: int, indent: int = 0) -> Iterator[Line]:
-    """The table as lines of at most ``width`` cells; what is left out for want of room is said below it."""
+    """The table as lines of at most ``width`` cells; what is left out for want of room is said below it.
+
+    One without rows is its title and notes.
+    """
     yield from wrap(grid.title, width, Style.STRONG, indent=indent, hanging=2)
     shown, widths = _fitting(grid, width - indent)
     titles = [grid.columns[place] for place in shown]
-    yield _line([column.title for column in titles], titles, widths, indent, Style.QUIET)
+    if grid.rows:
+        yield _line([column.title for column in titles], titles, widths, indent, Style.QUIET)
     for row in grid.rows:
         style = _COLOURS.get(row.verdict, Style.PLAIN)
         yield _line([row.cells[place] for place in shown], titles, widths, indent, style)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from weighbridge.report.grid import Grid
+from weighbridge.report.grid import Grid, trimmed
 from weighbridge.report.page import ArenaMap, Headline, Page, Row, Verdict
 
 __all__ = ["escaped", "grid_blocks", "render"]
@@ -102,10 +102,12 @@ def _verdict(verdict: Verdict) -> Iterator[str]:
 
 
 def grid_blocks(grid: Grid) -> Iterator[str]:
-    """A titled table, and its notes as a list."""
+    """A titled table, and its notes as a list; what says nothing in any row, and a table without rows, is left out."""
     yield f"{escaped(grid.title)}\n"
-    alignment = "".join("r" if column.is_number else "l" for column in grid.columns)
-    yield from _table([column.title for column in grid.columns], alignment, [row.cells for row in grid.rows])
+    shown = trimmed(grid)
+    alignment = "".join("r" if column.is_number else "l" for column in shown.columns)
+    if shown.rows:
+        yield from _table([column.title for column in shown.columns], alignment, [row.cells for row in shown.rows])
     if grid.notes:
         yield ""
     yield from (f"- {escaped(note)}" for note in grid.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weighbridge.errors import printable
+from weighbridge.report.grid import trimmed
 from weighbridge.report.html_file import Comparison
 from weighbridge.report.html_file import render as render_reports
 from weighbridge.report.record import Report
@@ -15,7 +16,7 @@ __all__ = ["render"]
 
 def render(found: WhatIf) -> str:
     """The page, with every metric and every layer that differs."""
-    tables = tuple(grids(found, all_rows=True))
+    tables = tuple(map(trimmed, grids(found, all_rows=True)))
     notes = tuple(said(found, all_rows=True))
     head = Comparison(title(found), "Before and after", found.tool, tuple(sentences(found)), tables, notes)
     return render_reports(_reports(found), comparison=head)
