@@ -191,6 +191,21 @@ def test_a_baseline_of_another_source_is_told() -> None:
         assert [one.notes for one in checked.results] == [said, ()]
 
 
+@pytest.mark.parametrize(("before", "now"), [("batch = 8", ""), ("", "batch = 8"), ("batch = 8", "batch = 1")])
+def test_growth_from_a_baseline_of_another_batch_is_not_decided(before: str, now: str) -> None:
+    made = with_macs(100, True)
+    budgets = (budget_of("macs grow <= 2 %"), budget_of("macs <= 1 k"))
+    model = ModelBudgets("net", "net.onnx", budgets, weighed_with=now)
+    checked, (unchecked,) = judged(model, made, baseline_of(made, "net.onnx", before), Devices())
+    assert [one.status for one in checked.results] == [PASSED]
+    assert (
+        f"weighed with {before or 'no option'}, and the model is weighed with {now or 'none'} now" in unchecked.reason
+    )
+    checked, unchecked = judged(model, made, baseline_of(made, "net.onnx", now), Devices())
+    assert [one.status for one in checked.results] == [PASSED, PASSED]
+    assert not unchecked
+
+
 def test_a_peak_may_name_the_board_it_is_meant_for() -> None:
     made = weigh("lenet5", on=["toy", "stm32f746"])
     everywhere = result(made, "peak_bytes <= 16 KiB under live")

@@ -141,3 +141,21 @@ def test_a_report_is_not_written_over_a_baseline_that_is_about_to_be_there(capsy
     assert main(["check", "--update", "--json", "./weighbridge-baseline.json"]) == 2
     assert "the report would overwrite the baseline" in one_line(capsys)
     assert not Path("weighbridge-baseline.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("precision = 'int8'", 'precision = "int8"'), ("as_written = true", "as_written = true")],
+)
+def test_a_baseline_by_other_options_is_none_to_grow_from(
+    option: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit('source = "net.toml"', f'source = "net.toml"\n{option}', "weighbridge.toml")
+    assert main(["check"]) == 2
+    shown = capsys.readouterr()
+    assert f"the baseline was weighed with no option, and the model is weighed with {said} now" in " ".join(
+        shown.out.split()
+    )
+    assert main(["check", "--update"]) == 0
+    assert f"net: weighed with no option -> {said}\n" in shown_on(capsys)
+    assert main(["check"]) == 0

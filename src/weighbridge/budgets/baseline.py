@@ -55,6 +55,7 @@ class _Layer(NamedTuple):
 
 class _Model(NamedTuple):
     source: str
+    weighed_with: str
     figures: tuple[_Figure, ...]
     layers: tuple[_Layer, ...]
     peak_nodes: Mapping[str, str]
@@ -65,14 +66,15 @@ class _File(NamedTuple):
     models: Mapping[str, _Model]
 
 
-def baseline_of(report: Report, source: str) -> BaselineModel:
-    """What the baseline keeps of a model; ``source`` as it is written in the file of budgets."""
+def baseline_of(report: Report, source: str, weighed_with: str = "") -> BaselineModel:
+    """What the baseline keeps of a model; ``source`` and ``weighed_with``, its options, as the file of budgets has them."""
     nodes = report.memory.peak_node
     return BaselineModel(
         source,
         figures_of(report),
         layers_of(report.nodes),
         {policy: node for policy, node in nodes.items() if node is not None},
+        weighed_with,
     )
 
 
@@ -133,7 +135,7 @@ def _said(error: Exception) -> str:
 def _plain(model: BaselineModel) -> _Model:
     figures = (_Figure(name, device, *value) for (name, device), value in model.figures.items())
     layers = (_Layer(layer.name, *layer.figures) for layer in model.layers)
-    return _Model(model.source, tuple(figures), tuple(layers), model.peak_nodes)
+    return _Model(model.source, model.weighed_with, tuple(figures), tuple(layers), model.peak_nodes)
 
 
 def _model(model: _Model, path: str) -> BaselineModel:
@@ -145,7 +147,7 @@ def _model(model: _Model, path: str) -> BaselineModel:
             raise BadSpec(f"{printable(figure.name, 60)} {fault}", where=where, hint=_AGAIN)
         figures[figure.name, figure.device] = Value(figure.unit, figure.value, figure.exact)
     layers = tuple(Layer(layer.name, LayerFigures(*layer[1:])) for layer in model.layers)
-    return BaselineModel(model.source, figures, layers, model.peak_nodes)
+    return BaselineModel(model.source, figures, layers, model.peak_nodes, model.weighed_with)
 
 
 def _fault(figure: _Figure) -> str:

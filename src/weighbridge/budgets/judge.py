@@ -47,7 +47,7 @@ def judged(
 
     ``devices`` are those that it was weighed on.
     """
-    judge = _Judge(report, baseline, model.shown)
+    judge = _Judge(report, baseline, model)
     results, unchecked = [], []
     for budget in model.budgets:
         try:
@@ -75,10 +75,10 @@ def _known(value: Value) -> Value:
 class _Judge:
     """A report, what it is held against, and its figures."""
 
-    def __init__(self, report: Report, baseline: BaselineModel | None, source: str) -> None:
+    def __init__(self, report: Report, baseline: BaselineModel | None, model: ModelBudgets) -> None:
         self._report = report
         self._baseline = baseline
-        self._source = source
+        self._model = model
         self._figures = figures_of(report)
         self._on = by_device(report)
         layers = layers_of(report.nodes)
@@ -133,7 +133,7 @@ class _Judge:
         limit = _limit(budget, base)
         if limit is None:
             return told._replace(notes=(*notes, _UNKNOWN_BEFORE))
-        if self._baseline is not None and budget.grows and self._baseline.source != self._source:
+        if self._baseline is not None and budget.grows and self._baseline.source != self._model.shown:
             notes.append(printable(f"the baseline is of another source: {self._baseline.source}"))
         if not base_exact:
             notes.append(f"it is a lower bound in the baseline; once it is exact, {_UPDATE}")
@@ -152,9 +152,13 @@ class _Judge:
         return told._replace(status=OVER, over_by=over, blame=blame, notes=(*notes, *why))
 
     def _base(self, budget: Budget, value: Value) -> Value:
-        """The figure in the baseline.  Raises ``BadSpec`` where there is none."""
+        """The figure in the baseline.  Raises ``BadSpec`` where there is none, or it is that of another batch or the like."""
         if self._baseline is None:
             raise BadSpec("growth is measured from a baseline, and there is none of this model", hint=_UPDATE)
+        before, now = self._baseline.weighed_with, self._model.weighed_with
+        if before != now:
+            what = f"the baseline was weighed with {before or 'no option'}, and the model is weighed with {now or 'none'} now"
+            raise BadSpec(what, hint=_UPDATE)
         found = self._baseline.figures.get((budget.metric, budget.device))
         if found is None or found.unit != value.unit:
             where = f" on {budget.device}" if budget.device else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -190,11 +191,12 @@ class _Reader:
             for field in fields(_Entry)
         }
         options = {key: value for key, value in said.items() if value is not None and key not in _NOT_OF_WEIGH}
+        weighed_with = ", ".join(f"{key} = {json.dumps(options[key])}" for key in sorted(options))
         folder, source = self._path.parent, entry.source or ""
         if "energy" in options:
             options["energy"] = _file_from(folder, options["energy"])
         on = tuple(_file_from(folder, device) for device in said["on"] or ())
-        return ModelBudgets(name, _source_from(folder, source), budgets, on, options, source)
+        return ModelBudgets(name, _source_from(folder, source), budgets, on, options, source, weighed_with)
 
     def _entry(self, table: object, where: str) -> _Entry | None:
         """The record of a table, None where it has faults."""

@@ -57,6 +57,7 @@ class ModelBudgets(NamedTuple):
     other options of ``weigh`` as the command has them, by name (``batch``, ``precision``, ``input`` …).
 
     ``written`` is the source as the file of budgets has it, relative to that file, which pages and baselines show; "" where there is none.
+    ``weighed_with`` are the options as it has them, as text: a baseline by others is none to measure growth from.
     """
 
     name: str
@@ -65,6 +66,7 @@ class ModelBudgets(NamedTuple):
     on: tuple[str, ...] = ()
     options: Mapping[str, Any] = {}
     written: str = ""
+    weighed_with: str = ""
 
     @property
     def shown(self) -> str:
@@ -73,12 +75,16 @@ class ModelBudgets(NamedTuple):
 
 
 class BaselineModel(NamedTuple):
-    """A model as the baseline has it: every figure by name and device, the layers, and the node that sets each peak by policy."""
+    """A model as the baseline has it: every figure by name and device, the layers, and the node that sets each peak by policy.
+
+    ``source`` and ``weighed_with`` are what the file of budgets said then.
+    """
 
     source: str
     figures: Mapping[tuple[str, str | None], Value]
     layers: tuple[Layer, ...]
     peak_nodes: Mapping[str, str]
+    weighed_with: str = ""
 
 
 class Blame(NamedTuple):

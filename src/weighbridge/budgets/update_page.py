@@ -68,6 +68,9 @@ def _model(one: Updated, look: Look, all_rows: bool) -> Iterator[Line]:
     if one.before.source != one.after.source:
         moved = f"{name}: from {printable(one.before.source)} to {printable(one.after.source)}"
         yield from wrap(moved, look.measure, Style.STRONG, hanging=2)
+    if one.before.weighed_with != one.after.weighed_with:
+        options = [printable(side.weighed_with) or "no option" for side in (one.before, one.after)]
+        yield from wrap(f"{name}: weighed with {' -> '.join(options)}", look.measure, Style.STRONG, hanging=2)
     if figures:
         yield from grid_lines(_grid(name, figures), look.measure)
     else:

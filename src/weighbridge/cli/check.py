@@ -97,8 +97,10 @@ def _updated(
     request: Request, budgets: Budgets, before: Mapping[str, BaselineModel], reports: Mapping[str, Report]
 ) -> tuple[Mapping[str, BaselineModel], tuple[Updated, ...]]:
     """The baseline with these models in it, and what changed; who names no model means all, and no others stay."""
-    sources = {model.name: model.shown for model in budgets.models}
-    made = {name: baseline_of(report, sources[name]) for name, report in reports.items()}
+    models = {model.name: model for model in budgets.models}
+    made = {
+        name: baseline_of(report, models[name].shown, models[name].weighed_with) for name, report in reports.items()
+    }
     kept = before if request.models else {}
     updated = [Updated(name, before.get(name), after, reports[name].facts) for name, after in made.items()]
     if not request.models:
