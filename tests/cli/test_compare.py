@@ -91,9 +91,16 @@ def test_html_has_the_reports_below_the_comparison() -> None:
     pytest.importorskip("altair")
     assert main(["compare", "mlp", "lenet5", "-o", "page.html"]) == 0
     page = Path("page.html").read_text(encoding="utf-8")
+    places = [
+        page.index(part)
+        for part in ("<h2>Side by side</h2>", "layers of lenet5 that differ", '<section id="verdicts">')
+    ]
+    assert places == sorted(places)
     assert "Before and after" not in page
     assert main(["compare", "published:tsm_8f_batch_16", "published:i3d", "-o", "published.html"]) == 0
-    assert "TSM, 8 frames" in Path("published.html").read_text(encoding="utf-8")
+    page = Path("published.html").read_text(encoding="utf-8")
+    assert "TSM, 8 frames" in page
+    assert '<section id="verdicts">' not in page
 
 
 def test_a_file_at_two_revisions(
