@@ -103,6 +103,10 @@ def _of_source(source: Any, texts: tuple[str, ...], file: _Path | None, options:
     from weighbridge.budgets.weighed_on import weighed_on
 
     budgets = tuple(map(budget_of, texts))
+    for budget in budgets:
+        if budget.grows:
+            hint = 'put both into the file of budgets, run `weighbridge check --update`, and write weighbridge_budget("NAME")'
+            raise _misused(f"{budget.text}: only models of a file of budgets have a baseline to grow from", hint)
     given = options.pop("on", ())
     on = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     report = weigh(source, on=on, **options)

@@ -155,6 +155,12 @@ def test_a_model_that_a_python_file_makes_is_checked_as_the_command_does(
         (object(), ["macs <= 1 G"], {}, "type object"),
         (object(), [], {}, "there is no budget"),
         ("alexnet", ["macs <= 1 G"], {"file": "weighbridge.toml"}, "leave file out"),
+        (
+            "alexnet",
+            ["macs <= 1 G", "macs grow <= 2 %"],
+            {},
+            "macs grow <= 2 %: only models of a file of budgets have a",
+        ),
         ("alexnet", [], {"batch": 8}, "the file of budgets says how its models are weighed"),
     ],
     ids=lambda one: type(one).__name__ if type(one) is object else None,
