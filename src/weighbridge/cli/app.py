@@ -19,6 +19,7 @@ from weighbridge.cli.options import at_options
 from weighbridge.cli.output_options import output_options
 from weighbridge.cli.saved_commands import COMMANDS as SAVED
 from weighbridge.cli.size_options import size_options
+from weighbridge.cli.web_commands import COMMANDS as WEB
 from weighbridge.cli.what_if_commands import COMMANDS as WHAT_IF
 from weighbridge.errors import BadSpec
 
@@ -313,5 +314,5 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
     return lambda: carry_out(request)
 
 
-for _command in (*CALCULATORS, *COMPARE, *CHECK, *COMPRESS, *SAVED, *WHAT_IF):
+for _command in (*CALCULATORS, *COMPARE, *CHECK, *COMPRESS, *SAVED, *WEB, *WHAT_IF):
     app.add_command(_command)

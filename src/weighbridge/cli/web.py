@@ -1,0 +1,20 @@
+"""Carries out ``weighbridge app``."""
+
+from __future__ import annotations
+
+import gc
+
+from weighbridge.report.extra import web_extra
+
+__all__ = ["carry_out"]
+
+
+def carry_out(port: int | None, *, opens: bool) -> int:
+    """Serve the app until Ctrl-C, and return the exit code.
+
+    Raises ``MissingExtra`` where what serves it is not installed, and ``BadSpec`` for a port that cannot be had.
+    """
+    gc.enable()  # the command turns it off, as one report is no work for it; this goes on
+    with web_extra():
+        from weighbridge.web.serve import serve
+    return serve(port, opens=opens)

@@ -1,0 +1,50 @@
+"""The command that serves the local app, and its options.  A command only collects its request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import click
+
+from weighbridge.cli.help import SectionedCommand, option
+
+__all__ = ["COMMANDS"]
+
+_SERVER: Final = "The server"
+_HELP: Final = """\
+Open the local app in the browser: simulators in which a slider moves every figure at once.
+
+It answers to this machine alone, sends nothing anywhere, and keeps where all sliders stand in the address of the page. Each page has
+a twin in JSON at its address with .json; /openapi.json describes them. Ctrl-C ends it.
+"""
+_EXAMPLES: Final = """\
+\b
+Examples:
+  weighbridge app
+  weighbridge app --port 9000 --no-browser
+
+\b
+Exit codes:
+  0  ended
+  2  a port that is in use; packages of the extra web that are not there
+"""
+
+
+@click.command("app", cls=SectionedCommand, help=_HELP, epilog=_EXAMPLES)
+@option(
+    _SERVER,
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    help="Listen on this port; by default the first free one from 8631 on.",
+)
+@option(_SERVER, "--no-browser", is_flag=True, help="Open no browser; the address is on standard error.")
+def _app_command(port: int | None, no_browser: bool) -> Callable[[], int]:
+    from weighbridge.cli.web import carry_out
+
+    return lambda: carry_out(port, opens=not no_browser)
+
+
+COMMANDS: Final = (_app_command,)
+"""What the group of all commands takes in."""

@@ -1,0 +1,154 @@
+"""What moves a simulator: numbers, choices and switches, and how an address says where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Final
+from urllib.parse import urlencode
+
+from weighbridge.errors import printable
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.units import in_full
+from weighbridge.written import number
+
+__all__ = ["Choice", "Control", "Number", "State", "Stated", "Switch", "address", "stated", "written"]
+
+_LONGEST: Final = 60
+"""Characters of a value: more are no number that a control can have."""
+_SWITCHES: Final = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
+
+State = Mapping[str, int | float | str | bool]
+"""Where the controls of a simulator stand, by their names."""
+
+
+class Number(NamedTuple):
+    """A slider with a box beside it: a number from ``minimum`` to ``maximum``, whole where ``step`` is.
+
+    The slider goes to ``reach``, within which most move it, and the box to the maximum.  ``is_log`` slides by powers.
+    """
+
+    name: str
+    label: str
+    default: int | float
+    minimum: int | float
+    maximum: int | float
+    reach: int | float | None = None
+    step: int | float = 1
+    unit: str = ""
+    is_log: bool = False
+    meaning: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "number"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it takes whole numbers alone."""
+        return isinstance(self.step, int)
+
+
+class Choice(NamedTuple):
+    """One of several: ``choices`` are what people read by what the address has."""
+
+    name: str
+    label: str
+    default: str
+    choices: Mapping[str, str]
+    meaning: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "choice"
+
+
+class Switch(NamedTuple):
+    """On or off."""
+
+    name: str
+    label: str
+    default: bool
+    meaning: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "switch"
+
+
+Control = Number | Choice | Switch
+
+
+class Stated(NamedTuple):
+    """What an address says: a value for every control, and by name what is wrong with those whose default stands in for it."""
+
+    state: State
+    faults: Mapping[str, str]
+
+
+def stated(controls: Iterable[Control], query: Iterable[tuple[str, str]]) -> Stated:
+    """The state that the pairs of an address say; what they leave out is the default.
+
+    A value that its control cannot have, a name that is there twice and one that no control has are faults.
+    """
+    known = {control.name: control for control in controls}
+    state: dict[str, int | float | str | bool] = {name: control.default for name, control in known.items()}
+    faults: dict[str, str] = {}
+    seen: set[str] = set()
+    for name, text in query:
+        shown = printable(name, _LONGEST)
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            faults[shown] = f"there is no such control{f'; did you mean {near[0]}?' if near else ''}"
+        elif name in seen:
+            faults[shown] = "is there twice"
+        else:
+            value = _read(known[name], text.strip())
+            if isinstance(value, _Fault):
+                faults[shown] = value.what
+            else:
+                state[name] = value
+        seen.add(name)
+    return Stated(state, faults)
+
+
+def address(controls: Iterable[Control], state: State) -> str:
+    """The query of an address that says ``state``; what is at its default is left out."""
+    return urlencode([(one.name, written(state[one.name])) for one in controls if state[one.name] != one.default])
+
+
+def written(value: float | str) -> str:
+    """A value as the address has it."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+class _Fault(NamedTuple):
+    what: str
+
+
+def _read(control: Control, text: str) -> int | float | str | bool | _Fault:
+    if isinstance(control, Number):
+        return _number(control, text)
+    if isinstance(control, Switch):
+        found = _SWITCHES.get(text.lower())
+        return _Fault("must be 1 or 0") if found is None else found
+    if text in control.choices:
+        return text
+    near = get_close_matches(text[:_LONGEST], control.choices, 1)
+    return _Fault(f"there is no {printable(text, 30)!r}{f'; did you mean {near[0]}?' if near else ''}")
+
+
+def _number(control: Number, text: str) -> int | float | _Fault:
+    value = number(text) if len(text) <= _LONGEST else None
+    kind = "a whole number" if control.is_whole else "a number"
+    wanted = f"must be {kind} from {_shown(control.minimum)} to {_shown(control.maximum)}"
+    if value is None or not control.minimum <= value <= control.maximum:
+        return _Fault(wanted)
+    if value.denominator == 1 and control.is_whole:
+        return int(value)
+    return _Fault(wanted) if control.is_whole else float(value)
+
+
+def _shown(value: float) -> str:
+    return in_full(Fraction(str(value))) if value >= 0 else f"-{in_full(Fraction(str(-value)))}"

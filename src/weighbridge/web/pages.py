@@ -1,0 +1,83 @@
+"""The pages: one template for all simulators, which also work without scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from weighbridge.report.charts.theme import config
+from weighbridge.web.controls import Stated, written
+from weighbridge.web.simulator import Answer, Simulator, plain
+
+__all__ = ["first_page", "missing_page", "script", "simulator_page", "style"]
+
+
+def first_page(simulators: Iterable[Simulator]) -> str:
+    """The list of all pages."""
+    return _template("first.html.jinja").render(simulators=list(simulators), missing=False)
+
+
+def missing_page(simulators: Iterable[Simulator]) -> str:
+    """What is said of an address that no page has: those that there are."""
+    return _template("first.html.jinja").render(simulators=list(simulators), missing=True)
+
+
+def simulator_page(simulator: Simulator, found: Stated, answer: Answer | None) -> str:
+    """The page of a state: what is wrong stands beside its control, and the answer is that of the values that hold."""
+    groups: dict[str, list[Any]] = {}
+    for readout in () if answer is None else answer.readouts:
+        groups.setdefault(readout.group, []).append(readout)
+    held = {
+        "config": config("page"),
+        "defaults": {one.name: written(one.default) for one in simulator.controls},
+        "specs": {} if answer is None else {one.name: one.spec for one in answer.plots},
+        "answer": plain(simulator, found, answer),
+    }
+    return _template("simulator.html.jinja").render(
+        simulator=simulator,
+        state=found.state,
+        faults=found.faults,
+        answer=answer,
+        groups=groups,
+        held=_in_script(held),
+    )
+
+
+def _in_script(data: object) -> str:
+    """JSON that no HTML parser takes for a tag."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def style() -> str:
+    """The style sheet: that of the report, and what the app has beside it."""
+    report = (files("weighbridge.report") / "templates" / "report.css").read_text(encoding="utf-8")
+    return f"{report}\n{_resource('app.css')}"
+
+
+@cache
+def script() -> str:
+    """What moves the page without loading it again."""
+    return _resource("app.js")
+
+
+def _resource(name: str) -> str:
+    return (files("weighbridge.web") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FunctionLoader(_resource),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)

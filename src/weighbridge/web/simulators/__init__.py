@@ -1,0 +1,19 @@
+"""The simulators that there are, by the names in their addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from weighbridge.web.simulator import Simulator
+
+__all__ = ["simulators"]
+
+
+@cache
+def simulators() -> Mapping[str, Simulator]:
+    """All of them, in the order in which the first page lists them."""
+    from weighbridge.web.simulators.designs import designs
+    from weighbridge.web.simulators.layer import layer
+
+    return {one.name: one for one in (layer(), designs())}

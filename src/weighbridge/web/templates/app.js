@@ -1,0 +1,204 @@
+// Moves the page without loading it again: it asks the server for every figure and computes none.
+const held = JSON.parse(document.getElementById("held").textContent);
+const form = document.getElementById("controls");
+const path = form.getAttribute("action");
+const boxes = new Map([...form.querySelectorAll("[data-control]")].map((box) => [box.dataset.control, box]));
+const field = (box) => box.querySelector("[name]");
+const slider = (box) => box.querySelector(".slider");
+const views = new Map();
+let last = held.answer;
+let asked = 0;
+
+document.documentElement.classList.add("scripted");
+
+// --- sliders: a logarithmic one slides over powers, and its box has the number itself
+
+const isLog = (bar) => bar.dataset.log === "yes";
+const ends = new Map();
+
+function toBar(bar, value) {
+  if (!isLog(bar)) return value;
+  const { low, high } = ends.get(bar);
+  return (1000 * Math.log(Math.max(value, low) / low)) / Math.log(high / low);
+}
+
+function fromBar(bar) {
+  if (!isLog(bar)) return bar.value;
+  const { low, high } = ends.get(bar);
+  return String(Math.round(low * Math.exp((Number(bar.value) / 1000) * Math.log(high / low))));
+}
+
+for (const [, box] of boxes) {
+  const bar = slider(box);
+  if (!bar) continue;
+  if (isLog(bar)) {
+    ends.set(bar, { low: Math.max(1, Number(bar.min)), high: Number(bar.max) });
+    Object.assign(bar, { min: 0, max: 1000, step: 1 });
+  }
+  bar.value = toBar(bar, Number(field(box).value));
+  bar.hidden = false;
+  bar.addEventListener("input", () => {
+    field(box).value = fromBar(bar);
+    move();
+  });
+}
+
+// --- asking: the state is in the address, answers that are overtaken are dropped, and the last good one stays
+
+function query() {
+  const said = new URLSearchParams();
+  for (const [name, box] of boxes) {
+    const start = held.defaults[name];
+    if (field(box).value.trim() !== start) said.set(name, field(box).value.trim());
+  }
+  const text = said.toString();
+  return text ? `?${text}` : "";
+}
+
+async function move(remember = true) {
+  const turn = ++asked;
+  const where = query();
+  if (remember) history.replaceState(null, "", `${path}${where}`);
+  let found;
+  try {
+    const response = await fetch(`${path}.json${where}`);
+    found = await response.json();
+  } catch {
+    found = { faults: { "": "the app does not answer: is it still running?" }, readouts: null, unused: null };
+  }
+  if (turn !== asked) return;
+  show(found);
+}
+
+form.addEventListener("input", (event) => {
+  const box = event.target.closest("[data-control]");
+  if (!box || event.target.classList.contains("slider")) return;
+  const bar = slider(box);
+  if (bar) bar.value = toBar(bar, Number(event.target.value));
+  move();
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  history.pushState(null, "", `${path}${query()}`);
+});
+window.addEventListener("popstate", () => {
+  const said = new URLSearchParams(location.search);
+  for (const [name, box] of boxes) {
+    field(box).value = said.get(name) ?? held.defaults[name];
+    const bar = slider(box);
+    if (bar) bar.value = toBar(bar, Number(field(box).value));
+  }
+  move(false);
+});
+
+// --- showing
+
+function element(tag, name, text) {
+  const made = document.createElement(tag);
+  if (name) made.className = name;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function faults(found) {
+  for (const [name, box] of boxes) {
+    const said = found[name] ?? "";
+    box.querySelector(".fault").textContent = said;
+    if (said) field(box).setAttribute("aria-invalid", "true");
+    else field(box).removeAttribute("aria-invalid");
+  }
+  const others = Object.entries(found).filter(([name]) => !boxes.has(name));
+  document.getElementById("fault-").textContent = others.map(([name, said]) => (name ? `${name}: ${said}` : said)).join(" ");
+}
+
+function show(found) {
+  faults(found.faults);
+  const isGood = found.readouts !== null;
+  document.documentElement.classList.toggle("stale", !isGood);
+  if (!isGood) return;
+  document.getElementById("twin").href = `${path}.json${query()}`;
+  for (const [name, box] of boxes) box.classList.toggle("unused", found.unused.includes(name));
+  document.getElementById("sentences").replaceChildren(...found.sentences.map((text) => element("p", "sentence", text)));
+  document.getElementById("notes").replaceChildren(...found.notes.map((text) => element("li", "note", text)));
+  readouts(found.readouts);
+  document.getElementById("tables").replaceChildren(...found.tables.map(table));
+  for (const plot of found.plots) replot(plot);
+  last = found;
+}
+
+function readouts(list) {
+  const before = new Map((last.readouts ?? []).map((one) => [`${one.group}/${one.name}`, one.value]));
+  const groups = new Map();
+  for (const one of list) {
+    if (!groups.has(one.group)) groups.set(one.group, []);
+    groups.get(one.group).push(one);
+  }
+  const made = [...groups].map(([group, ones]) => {
+    const box = element("section", "group");
+    const items = element("dl");
+    for (const one of ones) {
+      const key = `${one.group}/${one.name}`;
+      const row = element("div", before.has(key) && before.get(key) !== one.value ? "readout moved" : "readout");
+      const value = element("dd");
+      row.dataset.readout = one.name;
+      value.append(element("b", "", one.shown), " ", element("span", "share", one.meaning));
+      row.append(element("dt", "", one.label), value);
+      items.append(row);
+    }
+    box.append(element("h2", "", group), items);
+    return box;
+  });
+  document.getElementById("readouts").replaceChildren(...made);
+}
+
+function table({ title, columns, rows, notes }) {
+  const box = element("div", "wide");
+  const grid = element("table");
+  const head = element("tr");
+  head.append(...columns.map((text) => Object.assign(element("th", "", text), { scope: "col" })));
+  const body = element("tbody");
+  for (const cells of rows) {
+    const row = element("tr");
+    row.append(...cells.map((text, place) => element(place ? "td" : "th", "", text)));
+    body.append(row);
+  }
+  const top = element("thead");
+  top.append(head);
+  grid.append(element("caption", "", title), top, body);
+  box.append(grid, ...notes.map((text) => element("p", "note", text)));
+  box.tabIndex = 0;
+  box.setAttribute("role", "region");
+  box.ariaLabel = title;
+  return box;
+}
+
+// --- charts: the library comes after everything else, and each new answer only changes the rows
+
+function replot(plot) {
+  const figure = document.querySelector(`[data-plot="${CSS.escape(plot.name)}"]`);
+  if (!figure) return;
+  figure.querySelector(".description").textContent = plot.description;
+  views.get(plot.name)?.data(plot.name, plot.rows).resize().runAsync();
+}
+
+async function draw(plot) {
+  const place = document.querySelector(`[data-plot="${CSS.escape(plot.name)}"] .drawing`);
+  const options = { actions: false, ast: true, config: held.config, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
+  const spec = { ...held.specs[plot.name], description: plot.description, datasets: { [plot.name]: plot.rows } };
+  const { view } = await window.vegaEmbed(place, spec, options);
+  views.set(plot.name, view);
+}
+
+async function charts() {
+  if (!last.plots?.length) return;
+  await import("/static/vega.js");
+  for (const plot of last.plots) await draw(plot);
+}
+
+document.getElementById("tables").replaceChildren(...(last.tables ?? []).map(table));
+try {
+  await charts();
+} catch (error) {
+  console.error(error);
+}
+document.documentElement.dataset.drawn = "true";
