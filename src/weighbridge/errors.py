@@ -24,6 +24,7 @@ __all__ = [
     "NeedsShape",
     "UnsupportedFormat",
     "WeighbridgeError",
+    "internal",
     "printable",
     "said_by",
 ]
@@ -44,6 +45,13 @@ def said_by(error: BaseException) -> str:
         return str(error)
     except Exception:
         return ""
+
+
+def internal(error: BaseException) -> str:
+    """What is said, on one line, of an exception that nothing of ours expects."""
+    kind = printable(f"{type(error).__name__}: {said_by(error)}")
+    advice = "this is a fault of weighbridge, not yours; please report it with the output of WEIGHBRIDGE_DEBUG=1"
+    return f"internal error: {kind}; {advice}"
 
 
 class WeighbridgeError(Exception):

@@ -58,15 +58,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _failed(error: Exception) -> int:
-    from weighbridge.errors import WeighbridgeError, printable
+    from weighbridge.errors import WeighbridgeError, internal
 
     if isinstance(error, WeighbridgeError):
         return _say(f"error: {error}", BAD_INPUT)
     if os.environ.get("WEIGHBRIDGE_DEBUG") == "1":
         raise error
-    kind = printable(f"{type(error).__name__}: {error}")
-    advice = "this is a fault of weighbridge, not yours; please report it with the output of WEIGHBRIDGE_DEBUG=1"
-    return _say(f"internal error: {kind}; {advice}", BAD_INPUT)
+    return _say(internal(error), BAD_INPUT)
 
 
 def _say(message: str, code: int) -> int:

@@ -26,8 +26,8 @@ Examples:
 
 \b
 Exit codes:
-  0  ended
-  2  a port that is in use; packages of the extra web that are not there
+  2    a port that cannot be had; packages of the extra web that are not there
+  130  ended by Ctrl-C
 """
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
+import vl_convert
+
 __all__ = ["vega"]
 
 
 @cache
 def vega() -> str:
     """Vega, Vega-Lite and vega-embed, as vl-convert carries them, which set ``window.vegaEmbed``."""
-    import vl_convert
-
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return bundle

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
+from math import ceil
 from typing import Final
 from urllib.parse import urlencode
 
@@ -48,6 +49,14 @@ class Number(NamedTuple):
     def is_whole(self) -> bool:
         """Whether it takes whole numbers alone."""
         return isinstance(self.step, int)
+
+    @property
+    def begin(self) -> int | float:
+        """Where the slider begins: the least multiple of the step, as it stops at whole steps from there; by powers the minimum."""
+        if self.is_whole or self.is_log:
+            return self.minimum
+        step = Fraction(str(self.step))
+        return float(step * ceil(Fraction(str(self.minimum)) / step))
 
 
 class Choice(NamedTuple):

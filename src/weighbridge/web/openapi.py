@@ -55,10 +55,11 @@ _ANSWER: Final[Mapping[str, Any]] = {
             "type": ["array", "null"],
             "items": {
                 "type": "object",
-                "required": ["name", "title", "rows", "description"],
+                "required": ["name", "title", "spec", "rows", "description"],
                 "properties": {
                     "name": {"type": "string"},
                     "title": {"type": "string"},
+                    "spec": {"type": "object", "description": "Vega-Lite; its data have the name of the plot."},
                     "rows": {"type": "array", "items": {"type": "object", "additionalProperties": _FIGURE}},
                     "description": {"type": "string"},
                 },
@@ -68,10 +69,15 @@ _ANSWER: Final[Mapping[str, Any]] = {
             "type": ["array", "null"],
             "items": {
                 "type": "object",
-                "required": ["title", "columns", "rows", "notes"],
+                "required": ["title", "columns", "numbers", "rows", "notes"],
                 "properties": {
                     "title": {"type": "string"},
                     "columns": _TEXTS,
+                    "numbers": {
+                        "type": "array",
+                        "items": {"type": "boolean"},
+                        "description": "Which columns are numbers, for people; the exact ones are the readouts.",
+                    },
                     "rows": {"type": "array", "items": _TEXTS},
                     "notes": _TEXTS,
                 },

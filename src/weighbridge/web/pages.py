@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 import jinja2
 
@@ -14,17 +14,34 @@ from weighbridge.report.charts.theme import config
 from weighbridge.web.controls import Stated, written
 from weighbridge.web.simulator import Answer, Simulator, plain
 
-__all__ = ["first_page", "missing_page", "script", "simulator_page", "style"]
+__all__ = ["failed_page", "first_page", "missing_page", "script", "simulator_page", "style"]
+
+_WELCOME: Final = (
+    "What a neural network costs before it is shipped. Move a slider and see which figures move with it; "
+    "the address keeps where all stand."
+)
+_FAULT_OF_OURS: Final = "It is a fault of weighbridge, not yours; the terminal that it runs in says more."
 
 
-def first_page(simulators: Iterable[Simulator]) -> str:
+def first_page(simulators: Mapping[str, Simulator]) -> str:
     """The list of all pages."""
-    return _template("first.html.jinja").render(simulators=list(simulators), missing=False)
+    return _listed("Weighbridge", _WELCOME, simulators)
 
 
-def missing_page(simulators: Iterable[Simulator]) -> str:
-    """What is said of an address that no page has: those that there are."""
-    return _template("first.html.jinja").render(simulators=list(simulators), missing=True)
+def missing_page(simulators: Mapping[str, Simulator], near: str | None) -> str:
+    """What is said of an address that no page has: those that there are, and the one that is ``near`` it."""
+    return _listed("There is no such page", "These are the pages that there are.", simulators, near)
+
+
+def failed_page(simulators: Mapping[str, Simulator]) -> str:
+    """What is said where a page failed, which is a fault of ours."""
+    return _listed("This page failed", _FAULT_OF_OURS, simulators)
+
+
+def _listed(heading: str, said: str, simulators: Mapping[str, Simulator], near: str | None = None) -> str:
+    return _template("first.html.jinja").render(
+        heading=heading, said=said, near=simulators[near] if near else None, simulators=list(simulators.values())
+    )
 
 
 def simulator_page(simulator: Simulator, found: Stated, answer: Answer | None) -> str:
@@ -35,7 +52,6 @@ def simulator_page(simulator: Simulator, found: Stated, answer: Answer | None) -
     held = {
         "config": config("page"),
         "defaults": {one.name: written(one.default) for one in simulator.controls},
-        "specs": {} if answer is None else {one.name: one.spec for one in answer.plots},
         "answer": plain(simulator, found, answer),
     }
     return _template("simulator.html.jinja").render(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import sys
+import threading
 import webbrowser
 from typing import Final
 
@@ -29,24 +32,31 @@ def serve(port: int | None, *, opens: bool) -> int:
     address = f"http://{_ADDRESS}:{listening.getsockname()[1]}/"
     sys.stderr.write(f"weighbridge: the app is at {address} (Ctrl-C ends it)\n")
     sys.stderr.flush()
-    # The queue of the socket takes the browser's first request also before the server looks at it.
     if opens:
-        webbrowser.open(address)
+        # The queue of the socket takes the first request before the server looks at it.  A browser in the terminal would keep
+        # whoever opens it waiting until it is closed.
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     settings = uvicorn.Config(application(), log_level="warning", access_log=False, server_header=False)
     uvicorn.Server(settings).run(sockets=[listening])
     return 0
 
 
 def _bound(ports: range | tuple[int, ...]) -> socket.socket:
+    hint = "name another one with --port"
     for port in ports:
         one = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if (
+            os.name == "posix"
+        ):  # elsewhere it would take a port that is in use; here it only need not wait for old connections
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             one.bind((_ADDRESS, port))
-        except (OSError, OverflowError):
+            one.listen(128)
+        except OSError as error:
             one.close()
-            continue
-        one.listen(128)
+            if error.errno == errno.EADDRINUSE:
+                continue
+            raise BadSpec(f"port {port} cannot be had: {error.strerror}", where="port", hint=hint) from None
         return one
-    what = f"port {ports[0]:,} is in use" if len(ports) == 1 else f"the ports from {ports[0]} to {ports[-1]} are in use"
-    raise BadSpec(what, where="port", hint="name another one with --port")
+    which = f"port {ports[0]} is" if len(ports) == 1 else f"the ports from {ports[0]} to {ports[-1]} are"
+    raise BadSpec(f"{which} in use", where="port", hint=hint)

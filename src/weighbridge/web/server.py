@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final
 
@@ -16,8 +19,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weighbridge import __version__
+from weighbridge.errors import internal
+from weighbridge.web.bundle import vega
 from weighbridge.web.openapi import document
-from weighbridge.web.pages import first_page, missing_page, script, simulator_page, style
+from weighbridge.web.pages import failed_page, first_page, missing_page, script, simulator_page, style
 from weighbridge.web.simulator import Simulator, answered, plain
 from weighbridge.web.simulators import simulators
 
@@ -25,7 +30,10 @@ __all__ = ["LOOPBACK", "application"]
 
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 """The names that the app answers to: a page of somebody else's that gives its own name this address gets nothing."""
-_LONGEST_QUERY: Final = 8_000
+_LONGEST: Final = 8_000
+"""Bytes of an address, far more than any state takes."""
+_NAMED: Final = 60
+"""Characters of an address that is not there, when one like it is looked for."""
 _SECURITY: Final[Mapping[str, str]] = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -33,12 +41,14 @@ _SECURITY: Final[Mapping[str, str]] = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
 }
+"""Headers of every answer that has none of the name itself."""
 
 
-def application() -> Starlette:
+def application() -> ASGIApp:
     """The app as ASGI.  It keeps nothing between requests: all that a page shows follows from its address."""
-    return Starlette(
+    pages = Starlette(
         routes=[
             Route("/", _first),
             Route("/openapi.json", _openapi),
@@ -48,16 +58,17 @@ def application() -> Starlette:
             *(Route(f"/{name}", partial(_page, one)) for name, one in simulators().items()),
             *(Route(f"/{name}.json", partial(_twin, one)) for name, one in simulators().items()),
         ],
-        middleware=[
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK)),
-            Middleware(_Guard),
-        ],
-        exception_handlers={404: _missing},
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))],
+        exception_handlers={404: _missing, Exception: _failed},
     )
+    return _Guard(pages)
 
 
 class _Guard:
-    """Adds what a browser is to be told with every answer, and refuses addresses that are too long to mean anything."""
+    """Around all else: what a browser is to be told with every answer, and what is said of a fault of ours.
+
+    It refuses addresses that are too long to mean anything.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -69,13 +80,20 @@ class _Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] += [(name.encode(), text.encode()) for name, text in _SECURITY.items()]
+                has = {name.lower() for name, _ in message["headers"]}
+                told = [(name.encode(), text.encode()) for name, text in _SECURITY.items()]
+                message["headers"] = [*message["headers"], *(one for one in told if one[0] not in has)]
             await send(message)
 
-        if len(scope["query_string"]) > _LONGEST_QUERY:
-            await _said("the address is too long", 414)(scope, receive, guarded)
-        else:
+        if len(scope["path"].encode()) + len(scope["query_string"]) > _LONGEST:
+            await _said(f"the address is longer than {_LONGEST:,} bytes", 414)(scope, receive, guarded)
+            return
+        try:
             await self._app(scope, receive, guarded)
+        except Exception as error:  # what it says may be of any length and is for the terminal alone
+            if os.environ.get("WEIGHBRIDGE_DEBUG") == "1":
+                raise
+            sys.stderr.write(f"weighbridge: {internal(error)}\n")
 
 
 def _said(what: str, status: int) -> Response:
@@ -83,7 +101,7 @@ def _said(what: str, status: int) -> Response:
 
 
 def _first(request: Request) -> Response:
-    return HTMLResponse(first_page(simulators().values()))
+    return HTMLResponse(first_page(simulators()))
 
 
 def _page(simulator: Simulator, request: Request) -> Response:
@@ -112,12 +130,20 @@ def _text(content: Any, kind: str, request: Request) -> Response:
 
 
 def _vega(request: Request) -> Response:
-    from weighbridge.web.bundle import vega
-
     return Response(vega(), media_type="text/javascript", headers={"cache-control": "max-age=3600"})
 
 
 def _missing(request: Request, error: Exception) -> Response:
-    if request.url.path.endswith(".json"):
-        return _said("there is no such page", 404)
-    return HTMLResponse(missing_page(simulators().values()), 404)
+    name = request.scope["path"].strip("/")[:_NAMED]
+    is_twin = request.scope["path"].endswith(".json")
+    near = next(iter(get_close_matches(name.removesuffix(".json"), simulators(), 1)), None)
+    if not is_twin:
+        return HTMLResponse(missing_page(simulators(), near), 404)
+    hint = f"did you mean /{near}.json?" if near else "/openapi.json lists all"
+    return _said(f"there is no such page; {hint}", 404)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    if request.scope["path"].endswith(".json"):
+        return _said("this is a fault of weighbridge, not yours; the terminal that it runs in says more", 500)
+    return HTMLResponse(failed_page(simulators()), 500)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from weighbridge.errors import BadSpec
+from weighbridge.errors import WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.grid import Grid
 from weighbridge.web.controls import Control, State, Stated, address, stated
@@ -57,8 +57,8 @@ class Preset(NamedTuple):
 class Simulator(NamedTuple):
     """A page: ``question`` is what it answers, ``meaning`` how to read it.
 
-    ``answer`` takes a state in which each control has a value that it can have; it raises ``BadSpec``, located at a control,
-    where these do not go together.
+    ``answer`` takes a state in which each control has a value that it can have; where these do not go together it raises an
+    error of ours, ``BadSpec`` located at a control if one can mend it.
     """
 
     name: str
@@ -84,10 +84,10 @@ def answered(simulator: Simulator, query: Iterable[tuple[str, str]]) -> tuple[St
     found = stated(simulator.controls, query)
     try:
         return found, simulator.answer(found.state)
-    except BadSpec as error:
+    except WeighbridgeError as error:
         names = {control.name for control in simulator.controls}
         where = error.where if error.where in names else ""
-        said = str(BadSpec(error.what, hint=error.hint)) if where else str(error)
+        said = str(type(error)(error.what, hint=error.hint, details=error.details) if where else error)
         return found._replace(faults={**found.faults, where: said}), None
 
 
@@ -111,6 +111,7 @@ def _plot(one: Plot) -> dict[str, Any]:
     return {
         "name": one.name,
         "title": one.title,
+        "spec": dict(one.spec),
         "rows": [dict(row) for row in one.rows],
         "description": one.description,
     }
@@ -120,6 +121,7 @@ def _table(grid: Grid) -> dict[str, Any]:
     return {
         "title": grid.title,
         "columns": [column.title for column in grid.columns],
+        "numbers": [column.is_number for column in grid.columns],
         "rows": [list(row.cells) for row in grid.rows],
         "notes": list(grid.notes),
     }

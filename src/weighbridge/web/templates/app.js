@@ -25,20 +25,30 @@ function toBar(bar, value) {
 function fromBar(bar) {
   if (!isLog(bar)) return bar.value;
   const { low, high } = ends.get(bar);
-  return String(Math.round(low * Math.exp((Number(bar.value) / 1000) * Math.log(high / low))));
+  const value = low * Math.exp((Number(bar.value) / 1000) * Math.log(high / low));
+  return String(bar.dataset.whole ? Math.round(value) : Number(value.toPrecision(3)));
+}
+
+function slide(box) {
+  const bar = slider(box);
+  const value = Number(field(box).value);
+  if (!bar || !Number.isFinite(value)) return;
+  bar.value = toBar(bar, value);
+  if (isLog(bar)) bar.setAttribute("aria-valuetext", field(box).value);
 }
 
 for (const [, box] of boxes) {
   const bar = slider(box);
   if (!bar) continue;
   if (isLog(bar)) {
-    ends.set(bar, { low: Math.max(1, Number(bar.min)), high: Number(bar.max) });
+    ends.set(bar, { low: Number(bar.min) || 1, high: Number(bar.max) });
     Object.assign(bar, { min: 0, max: 1000, step: 1 });
   }
-  bar.value = toBar(bar, Number(field(box).value));
+  slide(box);
   bar.hidden = false;
   bar.addEventListener("input", () => {
     field(box).value = fromBar(bar);
+    if (isLog(bar)) bar.setAttribute("aria-valuetext", field(box).value);
     move();
   });
 }
@@ -73,8 +83,7 @@ async function move(remember = true) {
 form.addEventListener("input", (event) => {
   const box = event.target.closest("[data-control]");
   if (!box || event.target.classList.contains("slider")) return;
-  const bar = slider(box);
-  if (bar) bar.value = toBar(bar, Number(event.target.value));
+  slide(box);
   move();
 });
 form.addEventListener("submit", (event) => {
@@ -85,8 +94,7 @@ window.addEventListener("popstate", () => {
   const said = new URLSearchParams(location.search);
   for (const [name, box] of boxes) {
     field(box).value = said.get(name) ?? held.defaults[name];
-    const bar = slider(box);
-    if (bar) bar.value = toBar(bar, Number(field(box).value));
+    slide(box);
   }
   move(false);
 });
@@ -116,13 +124,14 @@ function show(found) {
   const isGood = found.readouts !== null;
   document.documentElement.classList.toggle("stale", !isGood);
   if (!isGood) return;
+  document.querySelector("#answer > .missing")?.remove();
   document.getElementById("twin").href = `${path}.json${query()}`;
   for (const [name, box] of boxes) box.classList.toggle("unused", found.unused.includes(name));
   document.getElementById("sentences").replaceChildren(...found.sentences.map((text) => element("p", "sentence", text)));
   document.getElementById("notes").replaceChildren(...found.notes.map((text) => element("li", "note", text)));
   readouts(found.readouts);
   document.getElementById("tables").replaceChildren(...found.tables.map(table));
-  for (const plot of found.plots) replot(plot);
+  plots(found.plots);
   last = found;
 }
 
@@ -151,15 +160,17 @@ function readouts(list) {
   document.getElementById("readouts").replaceChildren(...made);
 }
 
-function table({ title, columns, rows, notes }) {
+function table({ title, columns, numbers, rows, notes }) {
+  const kind = (place) => (numbers[place] ? "number" : "");
   const box = element("div", "wide");
   const grid = element("table");
   const head = element("tr");
-  head.append(...columns.map((text) => Object.assign(element("th", "", text), { scope: "col" })));
+  head.append(...columns.map((text, place) => Object.assign(element("th", kind(place), text), { scope: "col" })));
   const body = element("tbody");
   for (const cells of rows) {
     const row = element("tr");
-    row.append(...cells.map((text, place) => element(place ? "td" : "th", "", text)));
+    row.append(...cells.map((text, place) => element(place ? "td" : "th", kind(place), text)));
+    row.firstChild.scope = "row";
     body.append(row);
   }
   const top = element("thead");
@@ -172,33 +183,54 @@ function table({ title, columns, rows, notes }) {
   return box;
 }
 
-// --- charts: the library comes after everything else, and each new answer only changes the rows
+// --- charts: the library comes after everything else, and a new answer changes only the rows unless the chart is another one
+
+let drawing = Promise.resolve();
+
+function plots(list) {
+  const names = list.map((plot) => plot.name);
+  for (const figure of document.querySelectorAll("[data-plot]")) figure.hidden = !names.includes(figure.dataset.plot);
+  for (const plot of list) replot(plot);
+}
+
+function figureOf({ name, title }) {
+  const there = document.querySelector(`[data-plot="${CSS.escape(name)}"]`);
+  if (there) return there;
+  const figure = element("figure");
+  const caption = element("figcaption");
+  const wide = element("div", "wide");
+  const place = element("div", "drawing");
+  figure.dataset.plot = name;
+  caption.append(element("h2", "", title));
+  Object.assign(wide, { role: "region", tabIndex: 0, ariaLabel: `${title}, chart` });
+  Object.assign(place, { role: "img", ariaLabel: title });
+  wide.append(place);
+  figure.append(caption, wide, element("p", "note description"));
+  document.getElementById("plots").append(figure);
+  return figure;
+}
 
 function replot(plot) {
-  const figure = document.querySelector(`[data-plot="${CSS.escape(plot.name)}"]`);
-  if (!figure) return;
+  const figure = figureOf(plot);
+  figure.querySelector("h2").textContent = plot.title;
   figure.querySelector(".description").textContent = plot.description;
-  views.get(plot.name)?.data(plot.name, plot.rows).resize().runAsync();
+  const shown = views.get(plot.name);
+  if (shown?.spec === JSON.stringify(plot.spec)) shown.view.data(plot.name, plot.rows).resize().runAsync();
+  else drawing = drawing.then(() => draw(plot.name)).catch(console.error);
 }
 
-async function draw(plot) {
-  const place = document.querySelector(`[data-plot="${CSS.escape(plot.name)}"] .drawing`);
-  const options = { actions: false, ast: true, config: held.config, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
-  const spec = { ...held.specs[plot.name], description: plot.description, datasets: { [plot.name]: plot.rows } };
-  const { view } = await window.vegaEmbed(place, spec, options);
-  views.set(plot.name, view);
-}
-
-async function charts() {
-  if (!last.plots?.length) return;
+async function draw(name) {
   await import("/static/vega.js");
-  for (const plot of last.plots) await draw(plot);
+  const plot = last.plots.find((one) => one.name === name);
+  if (!plot) return;
+  views.get(name)?.view.finalize();
+  views.delete(name);
+  const options = { actions: false, ast: true, config: held.config, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } };
+  const spec = { ...plot.spec, description: plot.description, datasets: { [name]: plot.rows } };
+  const { view } = await window.vegaEmbed(figureOf(plot).querySelector(".drawing"), spec, options);
+  views.set(name, { view, spec: JSON.stringify(plot.spec) });
 }
 
-document.getElementById("tables").replaceChildren(...(last.tables ?? []).map(table));
-try {
-  await charts();
-} catch (error) {
-  console.error(error);
-}
+plots(last.plots ?? []);
+await drawing;
 document.documentElement.dataset.drawn = "true";
