@@ -14,7 +14,8 @@ __all__ = ["simulators"]
 def simulators() -> Mapping[str, Simulator]:
     """All of them, in the order in which the first page lists them."""
     from weighbridge.web.simulators.designs import designs
+    from weighbridge.web.simulators.energies import energies
     from weighbridge.web.simulators.layer import layer
     from weighbridge.web.simulators.peak import peak
 
-    return {one.name: one for one in (layer(), designs(), peak())}
+    return {one.name: one for one in (layer(), designs(), energies(), peak())}
