@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
 
-__all__ = ["load", "report_of", "weigh"]
+__all__ = ["demand_of", "load", "report_of", "weigh"]
 
 Module = Any
 """A ``torch.nn.Module``, whose type is not known here."""
@@ -228,6 +228,18 @@ def report_of(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Deman
         energy=bill,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def demand_of(graph: Graph, precision: str | None = None) -> Demand:
+    """What ``graph`` asks of any device at ``precision``, by default its own: what every estimate is made from.
+
+    Raises ``BadSpec`` for a precision that does not exist.
+    """
+    from weighbridge.estimates import demand
+
+    rules, precision = widths_of(None, None, precision)
+    _, deployed, facts, memory = _weighed(graph, Choices((), rules, precision, None, False))
+    return demand(deployed, facts, memory)
 
 
 def _weighed(graph: Graph, choices: Choices) -> tuple[Graph, Graph, NetworkFacts, MemoryPlan]:

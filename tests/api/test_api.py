@@ -285,3 +285,14 @@ def test_what_is_no_width_is_refused(width: Any) -> None:
 def test_what_is_no_precision_is_refused(precision: Any) -> None:
     with pytest.raises(BadSpec, match="there is no precision"):
         weighbridge.weigh("mlp", precision=precision)
+
+
+@pytest.mark.parametrize("precision", [None, "int8", "float16"])
+def test_a_demand_is_what_the_report_is_made_from(precision: str | None) -> None:
+    from weighbridge.api import demand_of
+    from weighbridge.estimates import estimate
+
+    device = find("toy")
+    (reported,) = weighbridge.weigh("alexnet", precision=precision, on=device).on
+    found = estimate(demand_of(weighbridge.load("alexnet"), precision), device, precision, 1)
+    assert (found.fit, found.latency, found.nodes) == (reported.fit, reported.latency, reported.nodes)

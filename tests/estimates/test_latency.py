@@ -14,7 +14,7 @@ from tests.estimates.demands import SMALL, device, figure, memory
 from weighbridge.devices.catalogue import find
 from weighbridge.devices.device import Device, Peak
 from weighbridge.errors import BadSpec
-from weighbridge.estimates import Demand, estimate, latency
+from weighbridge.estimates import Demand, estimate, latency, utilisation
 
 BOTH = "weights activations"
 
@@ -181,3 +181,9 @@ def test_bytes_alone_give_a_floor_where_operations_are_not_counted() -> None:
     uncounted = SMALL._replace(ops=0, ops_exact=False, precision=None)
     floor = latency(uncounted, device(memory("DRAM", BOTH, 1000, 1000)), None)
     assert (floor.floor_s, floor.compute_s, floor.exact) == (0.75, None, False)
+
+
+def test_utilisation_is_the_floor_over_the_measured_time() -> None:
+    assert utilisation(0.5, 2.0) == 0.25
+    assert utilisation(3.0, 2.0) == 1.5
+    assert utilisation(None, 2.0) is None

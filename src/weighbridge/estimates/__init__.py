@@ -9,7 +9,7 @@ from weighbridge.estimates.demand import ArenaDemand, Demand, NodeDemand, demand
 from weighbridge.estimates.energy import Arithmetic, Bill, DeviceEnergy, LevelEnergy, bill, device_energy
 from weighbridge.estimates.estimate import Conditions, Estimate, estimate
 from weighbridge.estimates.fit import Fit, Region, fit
-from weighbridge.estimates.latency import Latency, latency
+from weighbridge.estimates.latency import Latency, latency, utilisation
 from weighbridge.estimates.layerwise import Layerwise, NodeTime, layerwise, node_times
 from weighbridge.estimates.needs import Need
 from weighbridge.estimates.place import moved_on, placed
@@ -63,5 +63,6 @@ __all__ = [
     "roofs",
     "throughput",
     "training_fit",
+    "utilisation",
     "written_bytes",
 ]

@@ -10,7 +10,7 @@ from weighbridge.estimates.demand import Demand
 from weighbridge.estimates.roofline import bound_of, memory_time, moved_by_memory, quotient, ratio
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["NO_LATENCY", "Latency", "latency"]
+__all__ = ["NO_LATENCY", "Latency", "latency", "utilisation"]
 
 NO_LATENCY: Final = "no latency, as "
 """Begins the note that says why a floor is None."""
@@ -89,6 +89,14 @@ def latency(demand: Demand, device: Device, precision: str | None, timed_ops: in
         ridge_ops_per_byte=_ridge(peak.ops_per_s.value, memory, moved) if peak and memory and not untimed else None,
         attainable_ops_per_s=quotient(ops, floor) if floor and ops else None,
     )
+
+
+def utilisation(floor_s: float | None, measured_s: float) -> float | None:
+    """The part of a measured time, in seconds and above zero, that the floor accounts for; None without a floor.
+
+    Above 1 no device of these figures can have been: a count, a rate or a condition of the measurement is another.
+    """
+    return None if floor_s is None else floor_s / measured_s
 
 
 def _ridge(ops_per_s: int, memory_s: float, moved: int) -> float:

@@ -15,7 +15,9 @@ def simulators() -> Mapping[str, Simulator]:
     """All of them, in the order in which the first page lists them."""
     from weighbridge.web.simulators.designs import designs
     from weighbridge.web.simulators.energies import energies
+    from weighbridge.web.simulators.latency import latency
     from weighbridge.web.simulators.layer import layer
     from weighbridge.web.simulators.peak import peak
+    from weighbridge.web.simulators.separable import separable
 
-    return {one.name: one for one in (layer(), designs(), energies(), peak())}
+    return {one.name: one for one in (layer(), separable(), latency(), designs(), energies(), peak())}

@@ -1,0 +1,299 @@
+"""Latency: what the network asks over what the hardware offers, twice, and the longer of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from weighbridge.estimates import Demand, Estimate, estimate, utilisation
+from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
+from weighbridge.units import decimal_bytes, exact, seconds, short, significant, stated
+from weighbridge.web.controls import Choice, Control, Number, State, Switch
+from weighbridge.web.demands import batch_number, demanded, device, device_choices, precision_choice
+from weighbridge.web.networks import network_choice
+from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
+
+__all__ = ["latency"]
+
+_UNKNOWN: Final = "?"
+_DEVICES: Final = ("one", "other")
+_NETWORK, _HARDWARE = "network: numerator", "hardware: denominator"
+_COMPUTING, _MOVING = "computing", "moving bytes"
+_BOUND: Final = {"compute": _COMPUTING, "memory": _MOVING}
+
+
+def latency() -> Simulator:
+    """The simulator; its presets are one network on two boards, at batch 1 and 64, and on a microcontroller."""
+    boards = {"one": "jetson-agx-orin", "other": "jetson-nano", "precision": "float16"}
+    return Simulator(
+        "latency",
+        "Latency",
+        "How long does one inference take at the least, and does computing or moving bytes decide it?",
+        "Above each line stands what the network asks, below it what the hardware offers. Operations over their peak rate is one "
+        "time, bytes over the bandwidth another; both go on at once, so the longer one is the floor. It is no measurement: what is "
+        "measured is longer, and the floor over it is the utilisation.",
+        tuple(_controls()),
+        _answer,
+        (
+            Preset("AlexNet on two boards", {"network": "alexnet", **boards}),
+            Preset("ResNet-50 on two boards", {"network": "resnet50", **boards}),
+            Preset("ResNet-50 at batch 64: computing decides", {"network": "resnet50", "batch": 64, **boards}),
+            Preset(
+                "MCUNet on a microcontroller and on a GPU",
+                {"network": "mcunet_in3", "precision": "int8", "one": "stm32f746", "other": "a100"},
+            ),
+        ),
+    )
+
+
+def _controls() -> Iterator[Control]:
+    yield network_choice("alexnet")
+    yield batch_number()
+    yield precision_choice("float16")
+    yield Choice("one", "first device", "jetson-agx-orin", device_choices())
+    yield Choice("other", "second device", "jetson-nano", device_choices())
+    yield Switch("is_measured", "a time was measured", False, "On the first device, of this network and batch.")
+    yield Number("measured_ms", "measured time", 5, 0.000001, 10**9, 1000, step=0.1, unit="ms")
+
+
+def _answer(state: State) -> Answer:
+    batch, precision = int(state["batch"]), str(state["precision"])
+    needs = demanded(str(state["network"]), batch, precision)
+    found = {one: estimate(needs, device(str(state[one])), precision, batch) for one in _DEVICES}
+    readouts = [*_asked(needs), *(readout for one in _DEVICES for readout in _offered(one, found[one]))]
+    notes = [f"{one.conditions.hardware}: {note}" for one in found.values() for note in one.notes]
+    sentences = [*_sentences(found)]
+    if state["is_measured"]:
+        measured, said = _measured(found["one"], float(stated(float(state["measured_ms"])) / 1000))
+        readouts += measured
+        sentences += said
+    plots = (_fractions(needs, found), _bars(found))
+    unused = () if state["is_measured"] else ("measured_ms",)
+    return Answer(tuple(readouts), tuple(sentences), plots, unused=unused, notes=tuple(dict.fromkeys(notes)))
+
+
+def _asked(needs: Demand) -> Iterator[Readout]:
+    group = "Asked by the network"
+    least = "" if needs.ops_exact else ">= "
+    yield Readout("ops", "operations", needs.ops, f"{least}{exact(needs.ops)}", "2 x MACs", group)
+    least = "" if needs.moved_exact else ">= "
+    stored, running = needs.stored_read_bytes, needs.input_bytes + needs.output_bytes
+    for name, label, value, meaning in (
+        ("stored_read_bytes", "weights read", stored, "weights and all else that is stored, each byte once"),
+        ("running_bytes", "inputs and outputs", running, "read and written; what is in between may stay on the chip"),
+    ):
+        yield Readout(name, label, value, f"{least}{exact(value)} B", meaning, group)
+
+
+def _offered(one: str, found: Estimate) -> Iterator[Readout]:
+    group = found.conditions.hardware
+    floor = found.latency
+    peak = floor.peak_ops_per_s
+    shown = _UNKNOWN if peak is None else f"{short(peak)} operations a second"
+    meaning = "" if floor.unit is None else f"of the {floor.unit} at {found.conditions.precision}, dense"
+    yield Readout(f"{one}.peak_ops_per_s", "peak rate", peak, shown, meaning, group)
+    for region in found.fit.regions:
+        rate = region.bandwidth_bytes_per_s
+        shown = _UNKNOWN if rate is None else f"{decimal_bytes(rate)} a second"
+        name = f"{one}.bandwidth_bytes_per_s.{region.name}"
+        yield Readout(name, f"bandwidth of {region.name}", rate, shown, f"holds {' and '.join(region.holds)}", group)
+    for name, label, value, meaning in (
+        ("compute_s", _COMPUTING, floor.compute_s, "operations over the peak rate"),
+        ("memory_s", _MOVING, floor.memory_s, "bytes over the bandwidth of their memory"),
+        ("floor_s", "floor", floor.floor_s, "the longer of the two that are known: from the data sheet, not measured"),
+    ):
+        yield Readout(f"{one}.{name}", label, value, _time(value, found), meaning, group)
+    yield Readout(f"{one}.bound", "bound by", floor.bound, floor.bound or _UNKNOWN, "which of the two is longer", group)
+    ridge = floor.ridge_ops_per_byte
+    at = _UNKNOWN if floor.intensity_ops_per_byte is None else significant(floor.intensity_ops_per_byte)
+    shown = _UNKNOWN if ridge is None else f"{significant(ridge)} ops/byte"
+    meaning = f"where both times are equal; the network has {at} ops/byte"
+    yield Readout(f"{one}.ridge_ops_per_byte", "ridge", ridge, shown, meaning, group)
+    yield Readout(
+        f"{one}.verdict", "room for it", found.fit.verdict, found.fit.verdict, "in the device's memories", group
+    )
+
+
+def _time(value: float | None, found: Estimate) -> str:
+    """A tilde says that a figure of the device is not verified."""
+    return _UNKNOWN if value is None else f"{'' if found.latency.verified else '~'}{seconds(value)}"
+
+
+def _sentences(found: Mapping[str, Estimate]) -> Iterator[str]:
+    for one in found.values():
+        name, floor = one.conditions.hardware, one.latency
+        if floor.bound is None:
+            yield f"on {name} it is not known whether computing or moving bytes takes longer"
+        else:
+            yield f"on {name} {_BOUND[floor.bound]} takes longer: it is {floor.bound}-bound"
+    first, second = found.values()
+    if first.device != second.device and first.latency.bound and second.latency.bound:  # both floors have both times
+        times = significant(_floor(second) / _floor(first))
+        yield f"the floor on {second.conditions.hardware} is {times} times that on {first.conditions.hardware}"
+
+
+def _floor(found: Estimate) -> float:
+    assert found.latency.floor_s, "what is bound by one of its times has a floor"
+    return found.latency.floor_s
+
+
+def _measured(found: Estimate, measured_s: float) -> tuple[list[Readout], list[str]]:
+    """The utilisation, and what it says: above 1 it says that something is other than it was given."""
+    group, floor_s = f"Measured on {found.conditions.hardware}", found.latency.floor_s
+    part = utilisation(floor_s, measured_s)
+    times = None if floor_s is None else measured_s / floor_s
+    readouts = [
+        Readout("measured_s", "measured", measured_s, seconds(measured_s), "as it was entered", group),
+        Readout(
+            "utilisation",
+            "utilisation",
+            part,
+            _UNKNOWN if part is None else f"{significant(100 * part)} %",
+            "floor over measured time",
+            group,
+        ),
+        Readout(
+            "measured_per_floor",
+            "measured over floor",
+            times,
+            _UNKNOWN if times is None else significant(times),
+            "its inverse: often 2 to 10, and much more for small layers on large machines",
+            group,
+        ),
+    ]
+    if part is not None and part > 1:
+        said = (
+            "the measured time is below the floor, which no device is: the measurement, its conditions or a figure of the data "
+            "sheet is another than said here"
+        )
+        return readouts, [said]
+    return readouts, []
+
+
+def _fractions(needs: Demand, found: Mapping[str, Estimate]) -> Plot:
+    moved = needs.stored_read_bytes + needs.input_bytes + needs.output_bytes
+    rows: list[Mapping[str, Figure]] = []
+    for order, one in enumerate(found.values()):
+        of: Mapping[str, Figure] = {"device": one.conditions.hardware, "order": order}
+        peak = one.latency.peak_ops_per_s
+        over = _UNKNOWN if peak is None else f"{short(peak)} ops/s"
+        for x, above, below, time in (
+            (0, f"{short(needs.ops)} ops", over, one.latency.compute_s),
+            (1, decimal_bytes(moved), _bandwidth(one), one.latency.memory_s),
+        ):
+            is_floor = time is not None and time == one.latency.floor_s
+            says = f"= {_time(time, one)}{', the floor' if is_floor else ''}"
+            rows.append({**of, "x": x, "y": 1, "part": _NETWORK, "text": above})
+            rows.append({**of, "x": x, "y": -1, "part": _HARDWARE, "text": below})
+            rows.append({**of, "x": x + 0.27, "y": 0, "part": "time", "text": says})
+    said = (
+        f"{one.conditions.hardware}: computing {_time(one.latency.compute_s, one)}, "
+        f"moving bytes {_time(one.latency.memory_s, one)}"
+        for one in found.values()
+    )
+    return Plot("fractions", "What is asked over what is offered", _FRACTIONS, tuple(rows), "; ".join(said))
+
+
+def _bandwidth(found: Estimate) -> str:
+    """That of the memory; several have each their own, which stand among the readouts."""
+    rates = [region.bandwidth_bytes_per_s for region in found.fit.regions]
+    if len(rates) > 1 and any(rates):
+        return f"{len(rates)} bandwidths"
+    return f"{decimal_bytes(rates[0])}/s" if rates and rates[0] is not None else _UNKNOWN
+
+
+def _bars(found: Mapping[str, Estimate]) -> Plot:
+    """Two bars that begin together and lie over each other: they do not add up, the longer is the floor."""
+    rows: list[Mapping[str, Figure]] = [
+        {"device": one.conditions.hardware, "order": order, "part": part, "ms": time * 1000}
+        for order, one in enumerate(found.values())
+        for part, time in ((_COMPUTING, one.latency.compute_s), (_MOVING, one.latency.memory_s))
+        if time is not None
+    ]
+    said = [
+        f"on {one.conditions.hardware} {_BOUND[one.latency.bound]} reaches {_time(one.latency.floor_s, one)}"
+        for one in found.values()
+        if one.latency.bound
+    ]
+    description = "; ".join(said) or "a time is not known: no two bars can be compared"
+    return Plot("bars", "Both at once: the longer is the floor (an axis a device)", _BARS, tuple(rows), description)
+
+
+_ROW: Final[Mapping[str, Any]] = {
+    "field": "device",
+    "type": "nominal",
+    "title": None,
+    "sort": {"field": "order", "op": "min"},
+    "header": {"labelOrient": "top", "labelAnchor": "start", "labelFontSize": 12},
+}
+_FRACTIONS: Final[Mapping[str, Any]] = {
+    "data": {"name": "fractions"},
+    "facet": {"row": _ROW},
+    "spec": {
+        "width": 700,
+        "height": 90,
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "axis": None, "scale": {"domain": [-0.28, 1.9], "zero": False}},
+            "y": {"field": "y", "type": "quantitative", "axis": None, "scale": {"domain": [-2, 2]}},
+        },
+        "layer": [
+            {
+                "mark": {"type": "text", "fontSize": 19, "fontWeight": "bold"},
+                "transform": [{"filter": "datum.part !== 'time'"}],
+                "encoding": {
+                    "text": {"field": "text"},
+                    "color": {
+                        "field": "part",
+                        "type": "nominal",
+                        "title": None,
+                        "legend": {"orient": "top"},
+                        "scale": {"domain": [_NETWORK, _HARDWARE], "range": [PALETTE[0], ACCENT]},
+                    },
+                },
+            },
+            {
+                "mark": {"type": "text", "fontSize": 14, "align": "left", "color": "currentColor"},
+                "transform": [{"filter": "datum.part === 'time'"}],
+                "encoding": {"text": {"field": "text"}},
+            },
+            {
+                "mark": {"type": "rule", "color": MUTED, "strokeWidth": 2},
+                "transform": [
+                    {"filter": f"datum.part === '{_NETWORK}'"},
+                    {"calculate": "datum.x - 0.24", "as": "begin"},
+                    {"calculate": "datum.x + 0.24", "as": "end"},
+                ],
+                "encoding": {
+                    "x": {"field": "begin", "type": "quantitative"},
+                    "x2": {"field": "end"},
+                    "y": {"datum": 0, "type": "quantitative"},
+                },
+            },
+        ],
+    },
+}
+_BARS: Final[Mapping[str, Any]] = {
+    "data": {"name": "bars"},
+    "facet": {"row": _ROW},
+    "resolve": {"scale": {"x": "independent"}},
+    "spec": {
+        "width": 700,
+        "height": 44,
+        "mark": {"type": "bar", "opacity": 0.8},
+        "encoding": {
+            "x": {"field": "ms", "type": "quantitative", "title": "milliseconds", "stack": None},
+            "size": {"condition": {"test": f"datum.part === '{_COMPUTING}'", "value": 38}, "value": 16},
+            "color": {
+                "field": "part",
+                "type": "nominal",
+                "title": None,
+                "legend": {"orient": "top"},
+                "scale": {"domain": [_COMPUTING, _MOVING], "range": [PALETTE[1], PALETTE[2]]},
+            },
+            "tooltip": [
+                {"field": "part", "type": "nominal"},
+                {"field": "ms", "type": "quantitative", "title": "milliseconds"},
+            ],
+        },
+    },
+}
