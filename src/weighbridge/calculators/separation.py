@@ -14,14 +14,13 @@ from .plain import plain
 from .readouts import Layer, layer
 from .symbols import axes
 
-__all__ = ["Separable", "separable"]
+__all__ = ["Separable", "formula", "separable"]
 
 
 class Separable(NamedTuple):
     """The standard convolution, the two that replace it, their sums, and these as parts of the standard one's.
 
-    ``formula_ratio`` is 1/c_o + 1/(k_h x k_w), as A. G. Howard et al. state it (MobileNets, arXiv:1704.04861, section 3.1);
-    the other ratios are those of the counts.
+    ``formula_ratio`` is that of ``formula``; the other ratios are those of the counts.
     """
 
     standard: Layer
@@ -73,5 +72,13 @@ def separable(standard: Conv, on: Iterable[Device] = ()) -> Separable:
         weights=weights,
         macs_ratio=Fraction(macs, whole.macs),
         weights_ratio=Fraction(weights, whole.weights),
-        formula_ratio=Fraction(1, standard.c_o) + Fraction(1, height * width),
+        formula_ratio=formula(standard.c_o, height, width),
     )
+
+
+def formula(c_o: int, k_h: int, k_w: int) -> Fraction:
+    """1/c_o + 1/(k_h x k_w): what is left of the MACs and of the weights of a convolution with ``c_o`` filters of that kernel.
+
+    A. G. Howard et al., MobileNets, arXiv:1704.04861, section 3.1.
+    """
+    return Fraction(1, c_o) + Fraction(1, k_h * k_w)
