@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from weighbridge.devices.catalogue import find, names
-from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device
+from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device, Memory
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.web.controls import Choice
 
@@ -28,7 +28,7 @@ class Budget(NamedTuple):
 def board_choice(default: str, own: str = "") -> Choice:
     """A control that chooses a microcontroller; ``own`` says what there is in place of one."""
     first = {OWN: own} if own else {}
-    meaning = "A microcontroller of the catalogue, whose SRAM holds activations and nothing of the weights."
+    meaning = "A microcontroller of the catalogue; its first SRAM holds the activations and nothing of the weights."
     return Choice("on", "device", default, {**first, **{name: name for name in _boards()}}, meaning)
 
 
@@ -39,15 +39,17 @@ def board_named(name: str) -> Device:
 
 
 def budget_of(device: Device, content: str) -> Budget:
-    """What the device has for ``activations`` or ``weights``, less what its file reserves, in the longest piece without a gap."""
+    """What the first memory of the device for ``activations`` or ``weights`` has, less what its file reserves, in one piece."""
     memory = device.memory_for(content)
     assert memory is not None, "the control offers boards that have both"
-    return Budget(memory.block_bytes, f"{memory.name} of {device.name}", tuple(_doubts(device, content)))
+    return Budget(memory.block_bytes, f"{memory.name} of {device.name}", tuple(_notes(device, memory, content)))
 
 
-def _doubts(device: Device, content: str) -> Iterator[str]:
-    memory = device.memory_for(content)
-    if memory is not None and not all(figure.verified for figure in memory.size_figures):
+def _notes(device: Device, memory: Memory, content: str) -> Iterator[str]:
+    others = [one.name for one in device.memories_for(content) if one.name != memory.name]
+    if others:
+        yield f"{' and '.join(others)} of {device.name} could hold {content} too: left out here, and not in `weigh --on`"
+    if not all(figure.verified for figure in memory.size_figures):
         yield f"the size of {memory.name} of {device.name} is not verified"
 
 
