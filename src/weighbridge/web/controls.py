@@ -152,7 +152,8 @@ def _number(control: Number, text: str) -> int | float | _Fault:
     value = number(text) if len(text) <= _LONGEST else None
     kind = "a whole number" if control.is_whole else "a number"
     wanted = f"must be {kind} from {_shown(control.minimum)} to {_shown(control.maximum)}"
-    if value is None or not control.minimum <= value <= control.maximum:
+    # A float's own value is not the one that is written: 1/10 is below that of 0.1.
+    if value is None or not Fraction(str(control.minimum)) <= value <= Fraction(str(control.maximum)):
         return _Fault(wanted)
     if value.denominator == 1 and control.is_whole:
         return int(value)
