@@ -13,6 +13,7 @@ __all__ = ["simulators"]
 @cache
 def simulators() -> Mapping[str, Simulator]:
     """All of them, in the order in which the first page lists them."""
+    from weighbridge.web.simulators.bill import bill
     from weighbridge.web.simulators.budgets import budgets
     from weighbridge.web.simulators.designs import designs
     from weighbridge.web.simulators.energies import energies
@@ -21,4 +22,6 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.peak import peak
     from weighbridge.web.simulators.separable import separable
 
-    return {one.name: one for one in (layer(), separable(), latency(), designs(), energies(), peak(), budgets())}
+    return {
+        one.name: one for one in (layer(), separable(), latency(), designs(), energies(), bill(), peak(), budgets())
+    }
