@@ -19,6 +19,7 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.energies import energies
     from weighbridge.web.simulators.latency import latency
     from weighbridge.web.simulators.layer import layer
+    from weighbridge.web.simulators.model_size import model_size
     from weighbridge.web.simulators.peak import peak
     from weighbridge.web.simulators.separable import separable
 

@@ -230,7 +230,7 @@ def _bars(networks: tuple[_Network, ...]) -> Plot:
             available = budget.available_bytes
             rows.append(
                 {
-                    "network": one.title,
+                    "network": one.name,
                     "memory": memory,
                     "needed_bytes": needed,
                     "available_bytes": available,
