@@ -22,6 +22,7 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.model_size import model_size
     from weighbridge.web.simulators.peak import peak
     from weighbridge.web.simulators.separable import separable
+    from weighbridge.web.simulators.training import training
 
     return {
         one.name: one for one in (layer(), separable(), latency(), designs(), energies(), bill(), peak(), budgets())
