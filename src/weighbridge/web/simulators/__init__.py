@@ -13,6 +13,7 @@ __all__ = ["simulators"]
 @cache
 def simulators() -> Mapping[str, Simulator]:
     """All of them, in the order in which the first page lists them."""
+    from weighbridge.web.simulators.arrows import arrows
     from weighbridge.web.simulators.bill import bill
     from weighbridge.web.simulators.budgets import budgets
     from weighbridge.web.simulators.designs import designs
@@ -25,5 +26,6 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.training import training
 
     return {
-        one.name: one for one in (layer(), separable(), latency(), designs(), energies(), bill(), peak(), budgets())
+        one.name: one
+        for one in (arrows(), layer(), separable(), latency(), designs(), energies(), bill(), peak(), budgets())
     }
