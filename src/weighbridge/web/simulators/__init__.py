@@ -25,7 +25,30 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.separable import separable
     from weighbridge.web.simulators.training import training
 
-    return {
-        one.name: one
-        for one in (arrows(), layer(), separable(), latency(), designs(), energies(), bill(), peak(), budgets())
-    }
+    every = (
+        arrows(),
+        layer(),
+        separable(),
+        model_size(),
+        budgets(),
+        peak(),
+        training(),
+        latency(),
+        designs(),
+        energies(),
+        bill(),
+    )
+    every = (
+        arrows(),
+        layer(),
+        model_size(),
+        peak(),
+        budgets(),
+        training(),
+        separable(),
+        latency(),
+        designs(),
+        energies(),
+        bill(),
+    )
+    return {one.name: one for one in every}
