@@ -38,17 +38,4 @@ def simulators() -> Mapping[str, Simulator]:
         energies(),
         bill(),
     )
-    every = (
-        arrows(),
-        layer(),
-        model_size(),
-        peak(),
-        budgets(),
-        training(),
-        separable(),
-        latency(),
-        designs(),
-        energies(),
-        bill(),
-    )
     return {one.name: one for one in every}
