@@ -18,6 +18,8 @@ __all__ = ["Choice", "Control", "Number", "State", "Stated", "Switch", "address"
 
 _LONGEST: Final = 60
 """Characters of a value: more are no number that a control can have."""
+_LONG: Final = 10**15
+"""From here on a number is written with its exponent."""
 _SWITCHES: Final = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
 State = Mapping[str, int | float | str | bool]
@@ -128,8 +130,9 @@ def address(controls: Iterable[Control], state: State) -> str:
 
 
 def written(value: float | str) -> str:
-    """A value as the address has it."""
-    return str(int(value)) if isinstance(value, bool) else str(value)
+    """A value as the address has it: whole numbers without a point, so that a state has one address."""
+    is_short = isinstance(value, float) and value.is_integer() and abs(value) < _LONG
+    return str(int(value)) if isinstance(value, bool) or is_short else str(value)
 
 
 class _Fault(NamedTuple):

@@ -57,6 +57,7 @@ def simulator_page(simulator: Simulator, found: Stated, answer: Answer | None) -
     return _template("simulator.html.jinja").render(
         simulator=simulator,
         state=found.state,
+        written=written,
         faults=found.faults,
         answer=answer,
         groups=groups,

@@ -1,0 +1,84 @@
+"""Asks the app without a socket, and reads its pages as a browser without scripts does."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Final
+
+import httpx
+from starlette.types import ASGIApp
+
+from weighbridge.web.server import application
+
+__all__ = ["HOST", "Page", "ask", "read"]
+
+HOST: Final = "127.0.0.1:8631"
+_VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta"})
+
+
+def ask(address: str, *, method: str = "GET", host: str = HOST, app: ASGIApp | None = None) -> httpx.Response:
+    """The answer of ``app``, by default a fresh one, to one request."""
+
+    async def once() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app or application())
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8631") as client:
+            return await client.request(method, address, headers={"host": host})
+
+    return asyncio.run(once())
+
+
+@dataclass
+class Page(HTMLParser):
+    """``tags`` are all of them with their attributes, ``texts`` what stands in an element that has an id, by that."""
+
+    tags: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+    """What the form sends, as it stands."""
+    _open: list[tuple[str, str | None]] = field(default_factory=list)
+    _select: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        has = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, has))
+        if tag not in _VOID:
+            self._open.append((tag, has.get("id")))
+        if "id" in has:
+            self.texts.setdefault(has["id"], "")
+        if tag == "input" and "name" in has:
+            self.fields[has["name"]] = has["value"]
+        elif tag == "select":
+            self._select = has["name"]
+        elif tag == "option" and ("selected" in has or self._select not in self.fields):
+            self.fields[self._select] = has["value"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open, tag
+        opened, _ = self._open.pop()
+        assert opened == tag, f"<{opened}> is closed by </{tag}>"
+
+    def handle_data(self, data: str) -> None:
+        if any(tag == "script" for tag, _ in self._open):
+            return
+        self.text += data
+        for _, name in self._open:
+            if name is not None:
+                self.texts[name] += data
+
+    def ids(self) -> list[str]:
+        return [has["id"] for _, has in self.tags if "id" in has]
+
+
+def read(html: str) -> Page:
+    """The page, every element of which must be closed."""
+    page = Page()
+    page.feed(html)
+    page.close()
+    assert not page._open
+    return page
