@@ -63,6 +63,16 @@ def test_a_point_of_each_chart_is_the_calculator_at_its_value_and_one_is_now(sta
         assert all(float(row["ratio"] or 0) > one for row in points.values() for one in floor)  # type: ignore[operator]
 
 
+def test_fewer_macs_are_not_fewer_bytes() -> None:
+    found = readouts()
+    assert found["moved_bytes"] == int(found["depthwise.moved_bytes"] or 0) + int(found["pointwise.moved_bytes"] or 0)
+    assert int(found["moved_bytes"] or 0) > int(found["standard.moved_bytes"] or 0)
+    assert answer().sentences[1] == "bytes moved: 1.643 times as many"
+    assert answer(c_i=512, c_o=512, h_o=1).sentences[1].endswith("times fewer"), (
+        "where the weights are most of the bytes"
+    )
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 11])
 def test_at_the_smallest_output_every_kernel_has_an_input(k: int) -> None:
     assert readouts(h_o=1, k=k)["macs"]

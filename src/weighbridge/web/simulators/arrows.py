@@ -185,7 +185,8 @@ def _part(state: State, stage: str, row: int, place: int) -> str:
 def _arrows(state: State, stage: str, gemm: Gemm, left: _Values) -> Plot:
     what = "values of a patch to filters" if stage == _CONV else "inputs to neurons"
     lit = f"that of step {state['step']}" if stage == _NEURON else f"those into y{state['neuron']}"
-    said = f"{exact(gemm.m * gemm.k)} arrows, one a weight, {gemm.k} into each of {gemm.m}; strongest {lit}"
+    each = "" if gemm.m == 1 else f", {gemm.k} into each of {gemm.m}"
+    said = f"{exact(gemm.m * gemm.k)} arrows, one a weight{each}; strongest {lit}"
     return drawn_arrows(gemm.k, gemm.m, lambda row, place: _part(state, stage, row, place), left, f"From {what}", said)
 
 
@@ -208,7 +209,7 @@ def _product(state: State, stage: str, gemm: Gemm, left: _Values, right: _Values
             "Y", f"Y: {gemm.m} x {gemm.n}{cut}", made, lambda row, at: NOW if (row, at) == (followed, 0) else REST, "="
         ),
     ]
-    said = f"a value of Y is a row of W by a column of X, {gemm.k} MACs: {exact(gemm.m)} x {exact(gemm.n)} times"
+    said = f"each of the {gemm.m} x {exact(gemm.n)} values of Y is a row of W by a column of X: {gemm.k} MACs"
     return drawn_matrices("matrices", "W by X is Y", shown, said)
 
 

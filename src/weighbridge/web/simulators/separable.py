@@ -9,9 +9,11 @@ from typing import Any, Final
 from weighbridge.calculators import SYMBOLS, Conv, Layer
 from weighbridge.calculators import separable as weighed
 from weighbridge.calculators.separation import Separable, formula
+from weighbridge.operators.record import known_total
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
-from weighbridge.units import decimal_bytes, exact, significant
+from weighbridge.units import exact, significant
 from weighbridge.web.controls import Control, Number, State, Switch
+from weighbridge.web.figures import UNKNOWN, count, size
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
 
 __all__ = ["separable"]
@@ -77,11 +79,8 @@ def _answer(state: State) -> Answer:
     c_o, k = int(state["c_o"]), int(state["k"])
     return Answer(
         tuple(_readouts(found)),
-        (_sentence(c_o, k, ratio),),
+        (_sentence(c_o, k, ratio), *_bytes(found)),
         (_by_filters(c_o, k, ratio), _by_kernel(c_o, k, ratio)),
-        notes=(
-            "what lies between the two layers is written and read as well: see how many operations each has for a byte",
-        ),
     )
 
 
@@ -108,19 +107,20 @@ def _readouts(found: Separable) -> Iterator[Readout]:
     for name, layer in parts.items():
         yield from _of(name, titles[name], layer)
     group = "Depthwise and pointwise together"
-    yield Readout("macs", "MACs", found.macs, exact(found.macs), "", group)
-    yield Readout("weights", "weights", found.weights, exact(found.weights), "", group)
+    yield count("macs", "MACs", found.macs, group)
+    yield count("weights", "weights", found.weights, group)
+    moved = known_total((found.depthwise.moved_bytes, found.pointwise.moved_bytes))
+    yield size("moved_bytes", "bytes moved", moved, group, "what lies between the two is written and read")
 
 
 def _of(name: str, group: str, layer: Layer) -> Iterator[Readout]:
-    yield Readout(f"{name}.macs", "MACs", layer.macs, exact(layer.macs), "", group)
-    yield Readout(f"{name}.weights", "weights", layer.weights, exact(layer.weights), "", group)
+    yield count(f"{name}.macs", "MACs", layer.macs, group)
+    yield count(f"{name}.weights", "weights", layer.weights, group)
     if layer.biases:
-        yield Readout(f"{name}.biases", "biases", layer.biases, exact(layer.biases), "", group)
-    moved, intensity = layer.moved_bytes, layer.intensity_ops_per_byte
-    shown = "?" if moved is None else f"{exact(moved)} B = {decimal_bytes(moved)}" if moved >= 1000 else f"{moved} B"
-    yield Readout(f"{name}.moved_bytes", "bytes moved", moved, shown, "everything read or written once, fp32", group)
-    shown = "?" if intensity is None else f"{significant(intensity)} ops/byte"
+        yield count(f"{name}.biases", "biases", layer.biases, group)
+    yield size(f"{name}.moved_bytes", "bytes moved", layer.moved_bytes, group, "all read or written once, fp32")
+    intensity = layer.intensity_ops_per_byte
+    shown = UNKNOWN if intensity is None else f"{significant(intensity)} ops/byte"
     yield Readout(f"{name}.intensity_ops_per_byte", "operational intensity", intensity, shown, "", group)
 
 
@@ -139,6 +139,14 @@ def _sentence(c_o: int, k: int, ratio: Fraction) -> str:
     if ratio < 1:
         return f"{said}: {significant(float(1 / ratio))} times fewer MACs and weights"
     return f"{said}: {'as many MACs and weights' if ratio == 1 else 'nothing is won, the two take more than the one'}"
+
+
+def _bytes(found: Separable) -> Iterator[str]:
+    """Whether the bytes fall as the MACs do."""
+    one, other = found.standard.moved_bytes, known_total((found.depthwise.moved_bytes, found.pointwise.moved_bytes))
+    if one and other:
+        said = f"{significant(other / one)} times as many" if other > one else f"{significant(one / other)} times fewer"
+        yield f"bytes moved: {'as many' if one == other else said}"
 
 
 def _by_filters(c_o: int, k: int, ratio: Fraction) -> Plot:
