@@ -26,6 +26,6 @@ def graph_of(source: str, batch: int = 1) -> Graph:
 
 
 @lru_cache(maxsize=32)
-def weighed(source: str, bits: int, on: str = "") -> Report:
-    """The report of a textbook network with weights and activations of ``bits`` bits, at batch 1, and on a device by its name."""
-    return weigh(graph_of(source), weight_bits=bits, activation_bits=bits, on=on or ())
+def weighed(source: str, bits: int, on: str = "", batch: int = 1) -> Report:
+    """The report of a textbook network with weights and activations of ``bits`` bits, and on a device by its name."""
+    return weigh(graph_of(source, batch), weight_bits=bits, activation_bits=bits, on=on or ())

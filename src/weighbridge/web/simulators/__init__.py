@@ -24,6 +24,7 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.peak import peak
     from weighbridge.web.simulators.separable import separable
     from weighbridge.web.simulators.training import training
+    from weighbridge.web.simulators.ucurve import ucurve
 
     every = (
         arrows(),
@@ -32,6 +33,7 @@ def simulators() -> Mapping[str, Simulator]:
         model_size(),
         budgets(),
         peak(),
+        ucurve(),
         training(),
         latency(),
         designs(),
