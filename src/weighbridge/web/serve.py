@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from typing import Final
 
 import uvicorn
@@ -35,10 +36,15 @@ def serve(port: int | None, *, opens: bool) -> int:
     if opens:
         # The queue of the socket takes the first request before the server looks at it.  A browser in the terminal would keep
         # whoever opens it waiting until it is closed.
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        threading.Thread(target=_open, args=(address,), daemon=True).start()
     settings = uvicorn.Config(application(), log_level="warning", access_log=False, server_header=False)
     uvicorn.Server(settings).run(sockets=[listening])
     return 0
+
+
+def _open(address: str) -> None:
+    with suppress(OSError, webbrowser.Error):  # the address is on the screen
+        webbrowser.open(address)
 
 
 def _bound(ports: range | tuple[int, ...]) -> socket.socket:

@@ -1,0 +1,183 @@
+"""``weighbridge app`` as a process: its port, its browser, its end, and what it says where it cannot begin."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+COMMAND = "from weighbridge.cli.main import run\nimport sys\nsys.argv = ['weighbridge', 'app', *{arguments!r}]\nrun()"
+# A job that a script started in the background ignores Ctrl-C, and so would its children.
+HEARS_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
+def program(arguments: list[str], before: str = "") -> list[str]:
+    return [sys.executable, "-c", f"import sys\n{HEARS_CTRL_C}{before}\n{COMMAND.format(arguments=arguments)}"]
+
+
+def refused(arguments: list[str], before: str = "") -> str:
+    """What a command says that cannot begin."""
+    done = subprocess.run(program(arguments, before), capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@contextmanager
+def started(*arguments: str, before: str = "", **environment: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The process and its port, once it has said where it is."""
+    process = subprocess.Popen(
+        program(list(arguments), before),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    assert process.stderr is not None
+    try:
+        said = process.stderr.readline()
+        found = re.fullmatch(r"weighbridge: the app is at http://127\.0\.0\.1:(\d+)/ \(Ctrl-C ends it\)\n", said)
+        assert found, said
+        yield process, int(found[1])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def get(port: int, address: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request(method, address, headers=headers)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content
+
+
+def test_it_answers_as_soon_as_it_says_where() -> None:
+    with started("--no-browser") as (_, port):
+        assert get(port, "/layer.json?k=5")[0] == 200
+        assert get(port, "/layer", "HEAD") == (200, b"")
+        assert get(port, "/layer?k=%zz%")[0] == 422
+        assert get(port, "/%ff%zz")[0] == 404
+        assert get(port, "/../../../etc/passwd")[0] == 404
+        assert get(port, "/", Host="evil.example")[0] == 400
+        assert json.loads(get(port, "/openapi.json")[1])["openapi"] == "3.1.0"
+
+
+def test_it_is_reached_from_this_machine_alone() -> None:
+    with started("--no-browser") as (_, port):
+        others = {address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+        for address in {*others, "127.0.0.2"} - {"127.0.0.1"}:
+            with socket.socket() as one, pytest.raises(OSError, match=r"refused|unreachable|timed out"):
+                one.settimeout(10)
+                one.connect((address, port))
+
+
+def test_ctrl_c_ends_it_in_one_line() -> None:
+    with started("--no-browser") as (process, port):
+        assert get(port, "/")[0] == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (out, err, process.returncode) == ("", "weighbridge: interrupted\n", 130)
+
+
+def test_without_a_port_it_takes_the_next_that_is_free() -> None:
+    with started("--no-browser") as (_, first), started("--no-browser") as (_, second):
+        assert first != second
+        assert get(first, "/")[0] == get(second, "/")[0] == 200
+
+
+def test_a_port_that_was_asked_for_is_the_one() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with started("--no-browser", "--port", str(port)) as (_, found):
+        assert found == port
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        error = refused(["--no-browser", "--port", str(port)])
+        assert error == f"weighbridge: error: --port: port {port} is in use; name another one with --port\n"
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "x"])
+def test_what_is_no_port_is_one_line(port: str) -> None:
+    assert refused(["--port", port]).startswith("weighbridge: error: Invalid value for '--port': ")
+
+
+def test_a_port_that_this_user_may_not_have_is_said_as_that() -> None:
+    forbids = """
+import socket
+def bind(*_):
+    raise PermissionError(13, "Permission denied")
+socket.socket = type("Forbidden", (socket.socket,), {"bind": bind})
+"""
+    error = refused(["--no-browser", "--port", "80"], forbids)
+    assert (
+        error == "weighbridge: error: --port: port 80 cannot be had: Permission denied; name another one with --port\n"
+    )
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "starlette", "uvicorn", "vl_convert"])
+def test_a_library_that_is_missing_is_said(missing: str) -> None:
+    error = refused(["--no-browser"], f"sys.modules[{missing!r}] = None")
+    assert error.startswith("weighbridge: error: the app needs packages that are not there (")
+    assert missing in error
+    assert error.endswith('; pip install "weighbridge[web]"\n')
+
+
+def test_it_needs_none_of_the_libraries_of_other_extras() -> None:
+    others = "altair", "numpy", "onnx", "safetensors", "torch", "pandas"
+    with started("--no-browser", before=f"sys.modules |= dict.fromkeys({others!r})") as (_, port):
+        names = re.findall(r'href="/([a-z_]+)"', get(port, "/")[1].decode())
+        assert "layer" in names
+        for name in names:
+            assert get(port, f"/{name}")[0] == 200
+        assert get(port, "/static/vega.js")[0] == 200
+
+
+OPENS = """
+import urllib.request, webbrowser
+def opened(address):
+    with urllib.request.urlopen(address, timeout=60) as answer:
+        open({path!r}, "w").write(f"{{address}} {{answer.status}}")
+    {after}
+webbrowser.open = opened
+"""
+
+
+@pytest.mark.parametrize("after", ["", "import time; time.sleep(3600)", "raise OSError('no display')"], ids=str)
+def test_the_browser_is_opened_where_it_gets_an_answer(after: str, tmp_path: Path) -> None:
+    """Also one in the terminal, which keeps whoever opens it waiting, and one that fails."""
+    path = tmp_path / "opened"
+    with started(before=OPENS.format(path=str(path), after=after)) as (process, port):
+        for _ in range(3):
+            assert get(port, "/layer")[0] == 200
+        while not path.exists() or not path.read_text():
+            assert get(port, "/")[0] == 200
+        assert path.read_text() == f"http://127.0.0.1:{port}/ 200"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "weighbridge: interrupted\n")
+
+
+def test_no_browser_is_opened_where_none_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "opened"
+    with started("--no-browser", before=OPENS.format(path=str(path), after="")) as (process, port):
+        assert get(port, "/")[0] == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        assert not path.exists()
