@@ -67,7 +67,7 @@ def _answer(state: State) -> Answer:
         measured, said = _measured(found["one"], float(stated(float(state["measured_ms"])) / 1000))
         readouts += measured
         sentences += said
-    plots = (_fractions(needs, found), _bars(found))
+    plots = (_fractions(needs, found), *(plot for one in _DEVICES for plot in _bars(one, found[one])))
     unused = () if state["is_measured"] else ("measured_ms",)
     return Answer(tuple(readouts), tuple(sentences), plots, unused=unused, notes=tuple(dict.fromkeys(notes)))
 
@@ -202,21 +202,21 @@ def _bandwidth(found: Estimate) -> str:
     return f"{decimal_bytes(rates[0])}/s" if rates and rates[0] is not None else _UNKNOWN
 
 
-def _bars(found: Mapping[str, Estimate]) -> Plot:
+def _bars(name: str, found: Estimate) -> Iterator[Plot]:
     """Two bars that begin together and lie over each other: they do not add up, the longer is the floor."""
+    floor = found.latency
     rows: list[Mapping[str, Figure]] = [
-        {"device": one.conditions.hardware, "order": order, "part": part, "ms": time * 1000}
-        for order, one in enumerate(found.values())
-        for part, time in ((_COMPUTING, one.latency.compute_s), (_MOVING, one.latency.memory_s))
+        {"part": part, "ms": time * 1000}
+        for part, time in ((_COMPUTING, floor.compute_s), (_MOVING, floor.memory_s))
         if time is not None
     ]
-    said = [
-        f"on {one.conditions.hardware} {_BOUND[one.latency.bound]} reaches {_time(one.latency.floor_s, one)}"
-        for one in found.values()
-        if one.latency.bound
-    ]
-    description = "; ".join(said) or "a time is not known: no two bars can be compared"
-    return Plot("bars", "Both at once: the longer is the floor (an axis a device)", _BARS, tuple(rows), description)
+    said = (
+        f"{_BOUND[floor.bound]} reaches {_time(floor.floor_s, found)}" if floor.bound else "one of the two is not known"
+    )
+    title = f"Both at once on {found.conditions.hardware}"
+    if rows:
+        spec = {**_BARS, "data": {"name": f"bars_{name}"}}
+        yield Plot(f"bars_{name}", title, spec, tuple(rows), said)
 
 
 _ROW: Final[Mapping[str, Any]] = {
@@ -273,27 +273,22 @@ _FRACTIONS: Final[Mapping[str, Any]] = {
     },
 }
 _BARS: Final[Mapping[str, Any]] = {
-    "data": {"name": "bars"},
-    "facet": {"row": _ROW},
-    "resolve": {"scale": {"x": "independent"}},
-    "spec": {
-        "width": 700,
-        "height": 44,
-        "mark": {"type": "bar", "opacity": 0.8},
-        "encoding": {
-            "x": {"field": "ms", "type": "quantitative", "title": "milliseconds", "stack": None},
-            "size": {"condition": {"test": f"datum.part === '{_COMPUTING}'", "value": 38}, "value": 16},
-            "color": {
-                "field": "part",
-                "type": "nominal",
-                "title": None,
-                "legend": {"orient": "top"},
-                "scale": {"domain": [_COMPUTING, _MOVING], "range": [PALETTE[1], PALETTE[2]]},
-            },
-            "tooltip": [
-                {"field": "part", "type": "nominal"},
-                {"field": "ms", "type": "quantitative", "title": "milliseconds"},
-            ],
+    "width": 700,
+    "height": 44,
+    "mark": {"type": "bar", "opacity": 0.8},
+    "encoding": {
+        "x": {"field": "ms", "type": "quantitative", "title": "milliseconds", "stack": None},
+        "size": {"condition": {"test": f"datum.part === '{_COMPUTING}'", "value": 38}, "value": 16},
+        "color": {
+            "field": "part",
+            "type": "nominal",
+            "title": None,
+            "legend": {"orient": "top"},
+            "scale": {"domain": [_COMPUTING, _MOVING], "range": [PALETTE[1], PALETTE[2]]},
         },
+        "tooltip": [
+            {"field": "part", "type": "nominal"},
+            {"field": "ms", "type": "quantitative", "title": "milliseconds"},
+        ],
     },
 }
