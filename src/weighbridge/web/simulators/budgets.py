@@ -14,7 +14,7 @@ from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.peaks import LIVE, peaks
 from weighbridge.report.record import Report
-from weighbridge.units import exact, significant
+from weighbridge.units import exact, in_full, significant, stated
 from weighbridge.web.boards import Budget, board_choice, board_named, budget_of
 from weighbridge.web.controls import Choice, Control, Number, State
 from weighbridge.web.figures import UNKNOWN as NOT_KNOWN
@@ -146,7 +146,7 @@ def _answer(state: State) -> Answer:
 def _networks(state: State) -> Iterator[_Network]:
     on, bits = str(state["on"]), int(state["bits"])
     board = board_named(on)
-    width, resolution = state["width"], state["resolution"]
+    width, resolution = in_full(stated(float(state["width"]))), state["resolution"]
     mobilenet = f"{_MOBILENET}:width={width},resolution={resolution}"
     for key, source, name, title in (
         (_RESNET, _RESNET, "ResNet-18", "ResNet-18"),

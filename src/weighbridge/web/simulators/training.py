@@ -18,7 +18,7 @@ from weighbridge.operators.table import OPERATORS
 from weighbridge.report.charts.theme import PALETTE
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.headlines import lower_bound
-from weighbridge.units import exact, significant
+from weighbridge.units import exact, in_full, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
 from weighbridge.web.figures import UNKNOWN, count, size, sized, words
 from weighbridge.web.networks import graph_of
@@ -109,7 +109,7 @@ def _answer(state: State) -> Answer:
 
 def _source(state: State) -> str:
     name = str(state["network"])
-    return f"{name}:width={state['width']}" if name in _WITH_WIDTH else name
+    return f"{name}:width={in_full(stated(float(state['width'])))}" if name in _WITH_WIDTH else name
 
 
 def _update(state: State) -> str:
