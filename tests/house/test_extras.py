@@ -30,3 +30,8 @@ def test_frameworks_are_asked_for_by_name(extra: str) -> None:
 def test_the_tests_of_pytorch_have_exact_versions_of_what_they_compare_with() -> None:
     pins = {requirement for requirement in EXTRAS["test-torch"] if "==" in requirement}
     assert names(sorted(pins)) >= {"torch", "torchvision", "timm"}
+
+
+def test_what_serves_the_app_draws_no_report() -> None:
+    assert names(EXTRAS["web"]) == {"jinja2", "starlette", "uvicorn", "vl-convert-python"}
+    assert set(EXTRAS["web"]) <= set(EXTRAS["test"])

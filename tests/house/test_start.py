@@ -12,6 +12,7 @@ FRAMEWORKS = {"onnx", "numpy", "safetensors", "google.protobuf", "torch", "tenso
 EXPORTED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "small_net.pt2"
 BUDGETS = EXPORTED.parent / "budget_repository" / "weighbridge.toml"
 DRAWING = {"altair", "jinja2", "vl_convert"}
+SERVING = {"starlette", "uvicorn", "asyncio"}
 LIBRARIES = {"rich", "typer", "cattrs", "click"}
 
 
@@ -57,11 +58,13 @@ def test_the_pytest_plug_in_loads_nothing_else() -> None:
         ("check", "--budgets", str(BUDGETS), "keyword_spotter"),
         ("compress", "--help"),
         ("compress", "alexnet", "--plan", "deep-compression"),
+        ("app", "--help"),
+        ("layer", "--help"),
     ],
     ids=lambda arguments: " ".join(Path(one).name for one in arguments),
 )
 def test_commands_that_need_no_framework_load_none(arguments: tuple[str, ...]) -> None:
-    assert not loaded_by(command(*arguments)) & (FRAMEWORKS | DRAWING)
+    assert not loaded_by(command(*arguments)) & (FRAMEWORKS | DRAWING | SERVING)
 
 
 def test_a_command_that_reads_no_saved_report_loads_nothing_for_it() -> None:
@@ -86,8 +89,18 @@ def test_a_command_that_reads_no_saved_report_loads_nothing_for_it() -> None:
         "checking",
         "cli.check",
         "budgets",
+        "cli.web",
+        "web",
+        "web.server",
     }
     assert not modules & {f"weighbridge.{name}" for name in unasked}
+
+
+def test_the_app_loads_what_draws_a_chart_of_a_report_for_no_page_of_its_own() -> None:
+    """Nor a front end of a framework: what it weighs are networks of its own."""
+    program = "from weighbridge.web.simulators import simulators\nfrom weighbridge.web.simulator import answered\n"
+    modules = loaded_by(f"{program}assert all(answered(one, [])[1] for one in simulators().values())")
+    assert not modules & (FRAMEWORKS | DRAWING | SERVING)
 
 
 def test_help_loads_no_reader_of_files() -> None:
