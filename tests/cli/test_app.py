@@ -74,6 +74,14 @@ def test_it_answers_as_soon_as_it_says_where() -> None:
         assert json.loads(get(port, "/openapi.json")[1])["openapi"] == "3.1.0"
 
 
+def test_answers_are_sent_at_once() -> None:
+    """asyncio turns off Nagle's algorithm for sockets that name their protocol; with it every second part waits 40 ms."""
+    from weighbridge.web.serve import _bound
+
+    with _bound((0,)) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
+
+
 def test_it_is_reached_from_this_machine_alone() -> None:
     with started("--no-browser") as (_, port):
         others = {address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
