@@ -29,7 +29,8 @@ State = Mapping[str, int | float | str | bool]
 class Number(NamedTuple):
     """A slider with a box beside it: a number from ``minimum`` to ``maximum``, whole where ``step`` is.
 
-    The slider goes to ``reach``, within which most move it, and the box to the maximum.  ``is_log`` slides by powers.
+    The slider goes to ``reach``, within which most move it, and the box to the maximum.  ``is_log`` slides by powers.  What
+    ``plays`` has a button that moves it on, whole number by whole number, until no readout moves with it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Number(NamedTuple):
     unit: str = ""
     is_log: bool = False
     meaning: str = ""
+    plays: bool = False
 
     @property
     def kind(self) -> str:

@@ -72,6 +72,7 @@ def _controls() -> Iterator[Control]:
         1,
         _MOST_STEPS,
         meaning="The layer that runs; beyond the last one the run is over, and the last one is shown.",
+        plays=True,
     )
     yield Number("bits", "bit width", 8, 1, 64, 32, unit="bits", meaning="Of every weight and every activation.")
     yield Choice("policy", "policy", LIVE, _POLICIES, "What is called alive while a layer runs.")

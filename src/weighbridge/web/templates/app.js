@@ -99,6 +99,42 @@ window.addEventListener("popstate", () => {
   move(false);
 });
 
+// --- playing: a number of steps goes on by itself until no readout moves any more, and then begins anew
+
+const PACE_MS = 800;
+
+for (const [, box] of boxes) {
+  const button = box.querySelector(".play");
+  if (!button) continue;
+  const least = Number(button.dataset.least);
+  const most = Number(button.dataset.most);
+  let timer = null;
+  let end = most;
+  const stop = () => {
+    clearInterval(timer);
+    timer = null;
+    button.textContent = "Play";
+  };
+  const step = async () => {
+    const here = Number(field(box).value);
+    const next = Number.isInteger(here) && here !== end && here < most ? here + 1 : least;
+    field(box).value = String(next);
+    slide(box);
+    await move();
+    const isStale = document.documentElement.classList.contains("stale");
+    const isOver = !document.querySelector("#readouts .moved");
+    if (isOver) end = next;
+    if (isOver || isStale || next === most) stop();
+  };
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    if (timer !== null) return stop();
+    button.textContent = "Stop";
+    timer = setInterval(step, PACE_MS);
+    step();
+  });
+}
+
 // --- showing
 
 function element(tag, name, text) {
