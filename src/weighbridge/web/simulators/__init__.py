@@ -23,6 +23,7 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.model_size import model_size
     from weighbridge.web.simulators.peak import peak
     from weighbridge.web.simulators.separable import separable
+    from weighbridge.web.simulators.street import street
     from weighbridge.web.simulators.training import training
     from weighbridge.web.simulators.ucurve import ucurve
 
@@ -37,6 +38,7 @@ def simulators() -> Mapping[str, Simulator]:
         training(),
         latency(),
         designs(),
+        street(),
         energies(),
         bill(),
     )
