@@ -17,6 +17,7 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.bill import bill
     from weighbridge.web.simulators.budgets import budgets
     from weighbridge.web.simulators.designs import designs
+    from weighbridge.web.simulators.devices import devices
     from weighbridge.web.simulators.energies import energies
     from weighbridge.web.simulators.latency import latency
     from weighbridge.web.simulators.layer import layer
@@ -37,6 +38,7 @@ def simulators() -> Mapping[str, Simulator]:
         ucurve(),
         training(),
         latency(),
+        devices(),
         designs(),
         street(),
         energies(),

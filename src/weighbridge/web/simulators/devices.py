@@ -1,0 +1,161 @@
+"""One count on many devices: the same operations and bytes, and floors that lie orders of magnitude apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from weighbridge.devices.device import Device
+from weighbridge.estimates import Demand, Latency, fit, latency, placed
+from weighbridge.report.charts.theme import MUTED, PALETTE
+from weighbridge.report.grid import Column, Grid, GridRow
+from weighbridge.units import exact, seconds, short, significant
+from weighbridge.web.controls import Control, State
+from weighbridge.web.demands import batch_number, demanded, device, precision_choice
+from weighbridge.web.figures import UNKNOWN, count
+from weighbridge.web.networks import network_choice
+from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
+
+__all__ = ["DEVICES", "devices"]
+
+DEVICES: Final = (
+    "nrf52840",
+    "stm32f746",
+    "stm32h743",
+    "esp32-s3",
+    "ethos-u55-256",
+    "coral-edge-tpu",
+    "raspberry-pi-5",
+    "jetson-nano",
+    "jetson-agx-orin",
+    "rtx-4090",
+    "a100",
+    "h100",
+)
+"""From a microcontroller to a server."""
+_COMPUTE, _MEMORY, _OPEN = "compute", "memory", "not known"
+
+Found = tuple[Device, Latency, str]
+"""A device, the floor on it, and whether the network fits."""
+
+
+def devices() -> Simulator:
+    """The simulator; its presets are networks at the precisions that most of the devices have a rate for."""
+    return Simulator(
+        "devices",
+        "One count, a dozen devices",
+        "What does one and the same count come to in time, from a microcontroller to a server?",
+        "The count is the network's and no device changes it. The floor divides it by what a data sheet offers; a device that states "
+        "no rate at this precision has none. The axis is logarithmic: each number below it is ten times the one before.",
+        tuple(_controls()),
+        _answer,
+        (
+            Preset("AlexNet at int8", {"network": "alexnet", "precision": "int8"}),
+            Preset("MCUNet at int8", {"network": "mcunet_in3", "precision": "int8"}),
+            Preset("ResNet-50 at float16, batch 32", {"network": "resnet50", "precision": "float16", "batch": 32}),
+        ),
+    )
+
+
+def _controls() -> Iterator[Control]:
+    yield network_choice("alexnet")
+    yield batch_number()
+    yield precision_choice("int8")
+
+
+def _answer(state: State) -> Answer:
+    batch, precision = int(state["batch"]), str(state["precision"])
+    needs = demanded(str(state["network"]), batch, precision)
+    found: list[Found] = []
+    for one in map(device, DEVICES):
+        found.append((one, latency(needs, placed(needs, one), precision), fit(needs, one).verdict))
+    timed = sorted((one for one in found if one[1].floor_s is not None), key=lambda one: -_floor(one))
+    readouts = (*_asked(needs), *(_readout(one) for one in found))
+    notes = (
+        "a tilde stands before what rests on a figure that is not verified",
+        "a floor is the least a device can take, whether or not the network fits; nothing here is measured",
+    )
+    return Answer(readouts, tuple(_sentences(timed, found)), tuple(_plot(timed)), (_table(found),), notes=notes)
+
+
+def _asked(needs: Demand) -> Iterator[Readout]:
+    group = "The count"
+    yield count("ops", "operations", needs.ops, group, "2 x MACs")
+    moved = needs.stored_read_bytes + needs.input_bytes + needs.output_bytes
+    yield Readout(
+        "moved_bytes", "bytes to move", moved, f"{exact(moved)} B", "each weight, input and output once", group
+    )
+
+
+def _readout(one: Found) -> Readout:
+    made, floor, _ = one
+    meaning = f"bound by {floor.bound}" if floor.bound else "what binds is not known"
+    return Readout(f"{made.name}.floor_s", made.title, floor.floor_s, _time(floor), meaning, "The floor on each device")
+
+
+def _time(floor: Latency) -> str:
+    return UNKNOWN if floor.floor_s is None else f"{'' if floor.verified else '~'}{seconds(floor.floor_s)}"
+
+
+def _floor(one: Found) -> float:
+    return one[1].floor_s or 0.0
+
+
+def _sentences(timed: Sequence[Found], found: Sequence[Found]) -> Iterator[str]:
+    if len(timed) > 1:
+        slowest, fastest = timed[0], timed[-1]
+        times = significant(_floor(slowest) / _floor(fastest))
+        yield f"the floor on {slowest[0].title} is {times} times that on {fastest[0].title}"
+    without = [made.name for made, floor, _ in found if floor.floor_s is None]
+    if without:
+        yield f"no rate is stated at this precision for {', '.join(without)}: no time is known there"
+
+
+def _table(found: Sequence[Found]) -> Grid:
+    columns = (Column("device"), Column("peak, ops/s", True), Column("floor", True), Column("bound by"), Column("fits"))
+    rows = []
+    for made, floor, verdict in found:
+        peak = UNKNOWN if floor.peak_ops_per_s is None else short(floor.peak_ops_per_s)
+        rows.append(GridRow((made.name, peak, _time(floor), floor.bound or UNKNOWN, verdict)))
+    return Grid("All of them", columns, tuple(rows))
+
+
+def _plot(timed: Sequence[Found]) -> Iterator[Plot]:
+    rows = tuple(
+        {"device": made.name, "floor_ms": 1000 * (floor.floor_s or 0), "bound": floor.bound or _OPEN}
+        for made, floor, _ in timed
+    )
+    if rows:
+        said = f"{timed[0][0].name} takes at least {_time(timed[0][1])}, {timed[-1][0].name} at least {_time(timed[-1][1])}"
+        typed: tuple[Mapping[str, Figure], ...] = rows
+        yield Plot("floors", "Floors on a logarithmic axis", _FLOORS, typed, said)
+
+
+_FLOORS: Final[Mapping[str, Any]] = {
+    "data": {"name": "floors"},
+    "width": 640,
+    "height": {"step": 24},
+    "mark": {"type": "point", "filled": True, "size": 140, "opacity": 1},
+    "encoding": {
+        "x": {
+            "field": "floor_ms",
+            "type": "quantitative",
+            "title": "milliseconds, each number ten times the one before",
+            "scale": {"type": "log", "nice": True},
+            "axis": {"format": "~g"},
+        },
+        "y": {"field": "device", "type": "nominal", "title": None, "sort": None, "axis": {"grid": True}},
+        "color": {
+            "field": "bound",
+            "type": "nominal",
+            "title": "bound by",
+            "legend": {"orient": "top"},
+            "scale": {"domain": [_COMPUTE, _MEMORY, _OPEN], "range": [PALETTE[1], PALETTE[2], MUTED]},
+        },
+        "tooltip": [
+            {"field": "device", "type": "nominal"},
+            {"field": "floor_ms", "type": "quantitative", "title": "floor, ms"},
+            {"field": "bound", "type": "nominal", "title": "bound by"},
+        ],
+    },
+}
