@@ -52,12 +52,12 @@ class Opened:
             self.complaints.append(f"{message.type}: {message.text}")
 
 
-def open_page(browser: Browser, path: Path, **options: Any) -> Opened:
-    """Open the file in a window of its own; ``options`` are those of a browser context."""
+def open_page(browser: Browser, page_at: Path | str, **options: Any) -> Opened:
+    """Open a file, or what is at an address, in a window of its own; ``options`` are those of a browser context."""
     context: BrowserContext = browser.new_context(viewport={"width": WIDE, "height": _HIGH}, **options)
     context.set_default_timeout(_SLOWEST_MS)
     context.add_init_script(path=_PROBE)
-    opened = Opened(context.new_page(), path.as_uri())
+    opened = Opened(context.new_page(), page_at if isinstance(page_at, str) else page_at.as_uri())
     page = opened.page
     page.on("console", opened._heard)
     page.on("pageerror", lambda error: opened.complaints.append(f"error: {error}"))

@@ -148,13 +148,7 @@ _STRIP_SPEC: Final[Mapping[str, Any]] = {
             "mark": {"type": "bar", "height": 30, "stroke": "currentColor", "strokeWidth": 0.5},
             "encoding": {
                 "color": {"field": "design", "type": "nominal", "legend": None},
-                "opacity": {
-                    "field": "shade",
-                    "type": "nominal",
-                    "legend": None,
-                    "sort": None,
-                    "scale": {"domain": [False, True], "range": [0.45, 0.8]},
-                },
+                "opacity": {"condition": {"test": "datum.shade", "value": 0.8}, "value": 0.45},
                 "tooltip": [
                     {"field": "design", "type": "nominal"},
                     {"field": "inputs", "type": "quantitative", "title": "inputs"},
