@@ -16,8 +16,7 @@ from weighbridge.web.simulator import Simulator
 from weighbridge.web.simulators import simulators
 
 OpenSimulator = Callable[..., Moved]
-ALL = ("layer", "latency", "devices", "street", "designs")
-"""The simulators that these tests move."""
+ALL = tuple(simulators())
 PARTS = (0.35, 0.8)
 """Of a slider's way: two, as it may stand at one of them."""
 
