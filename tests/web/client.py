@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Final
@@ -15,6 +16,8 @@ from weighbridge.web.server import application
 __all__ = ["HOST", "Page", "ask", "read"]
 
 HOST: Final = "127.0.0.1:8631"
+_APART: Final = ThreadPoolExecutor(1, "ask")
+"""A thread of its own: in that of the tests a browser of others may have an event loop that runs."""
 _VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta"})
 
 
@@ -26,7 +29,7 @@ def ask(address: str, *, method: str = "GET", host: str = HOST, app: ASGIApp | N
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8631") as client:
             return await client.request(method, address, headers={"host": host})
 
-    return asyncio.run(once())
+    return _APART.submit(lambda: asyncio.run(once())).result()
 
 
 @dataclass
