@@ -70,10 +70,9 @@ class Moved:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the page shows the answer to the address that it has, or says what is wrong with it."""
+        """Wait until the page shows what the app said to the last that was asked: an answer, or what is wrong."""
         self.opened.page.wait_for_function(
-            """() => document.documentElement.classList.contains("stale") ||
-              document.getElementById("twin").getAttribute("href") === `${location.pathname}.json${location.search}`"""
+            "() => document.documentElement.dataset.shown === document.documentElement.dataset.asked"
         )
         self.opened.settle()
 

@@ -67,6 +67,7 @@ function query() {
 
 async function move(remember = true) {
   const turn = ++asked;
+  document.documentElement.dataset.asked = turn;
   const where = query();
   if (remember) history.replaceState(null, "", `${path}${where}`);
   let found;
@@ -78,6 +79,7 @@ async function move(remember = true) {
   }
   if (turn !== asked) return;
   show(found);
+  document.documentElement.dataset.shown = turn;
 }
 
 form.addEventListener("input", (event) => {
