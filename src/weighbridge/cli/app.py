@@ -14,6 +14,7 @@ from weighbridge.cli.check_commands import COMMANDS as CHECK
 from weighbridge.cli.compare_commands import COMMANDS as COMPARE
 from weighbridge.cli.completion import devices, sources
 from weighbridge.cli.compress_command import COMMANDS as COMPRESS
+from weighbridge.cli.cost_options import ACTIVATION_BITS, COSTS, ENERGY, FPS, RESERVE, WEIGHT_BITS
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 from weighbridge.cli.options import at_options
 from weighbridge.cli.output_options import output_options
@@ -27,7 +28,7 @@ __all__ = ["app", "execute"]
 
 _COMPLETION_VARIABLE: Final = "_WEIGHBRIDGE_COMPLETE"
 _SHELLS: Final = ("bash", "zsh", "fish")
-_NETWORK, _COSTS, _TRAINING, _CHECKS = "The network", "Widths and costs", "Training", "Checks"
+_TRAINING, _CHECKS = "Training", "Checks"
 
 _HELP: Final = """\
 What a neural network costs before it is shipped: exact under a named convention, or it says what it left out.
@@ -186,7 +187,7 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
     "argument of forward. Repeatable.",
 )
 @option(
-    _COSTS,
+    COSTS,
     "--on",
     multiple=True,
     metavar="DEVICE",
@@ -194,55 +195,38 @@ def _energy_command(table: str | None, to: str | None) -> Callable[[], int]:
     help="Give a verdict for this device: a name that `weighbridge devices` lists, a group of them (mcu, npu, board, server), "
     "or a device file. Repeatable.",
 )
+@RESERVE
 @option(
-    _COSTS,
-    "--reserve",
-    multiple=True,
-    metavar="NAME=SIZE",
-    help="Keep bytes of a device's memory region for something else, as in sram=64KiB or flash=200kB. Repeatable.",
-)
-@option(
-    _COSTS,
+    COSTS,
     "--precision",
     metavar="P",
     help="Weights, activations and the device's peak rate at one precision: int8, fp16, fp32 …",
 )
+@WEIGHT_BITS
+@ACTIVATION_BITS
 @option(
-    _COSTS,
-    "--weight-bits",
-    multiple=True,
-    metavar="[TARGET=]BITS",
-    help="Bits of the weights: of all, or of the first, the last, the rest, a name or a pattern (conv*=8). Repeatable.",
-)
-@option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
-@option(
-    _COSTS,
+    COSTS,
     "--batches",
     metavar="N,N,…",
     help="Show the throughput at these batch sizes, as in 1,8,32: the source is weighed at each of them.",
 )
-@option(_COSTS, "--fps", metavar="RATE", help="Show how many frames an inference misses at this many a second.")
+@FPS
+@ENERGY
 @option(
-    _COSTS,
-    "--energy",
-    metavar="TABLE",
-    help="Show the energy by this table: a name that `weighbridge energy` lists (45nm), or a file.",
-)
-@option(
-    _COSTS,
+    COSTS,
     "--battery",
     metavar="CAPACITY@VOLTAGE",
     help="Show the charge of an inference, and how many of them this battery pays for: 2000mAh@3.7V.",
 )
-@option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
+@option(COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
 @option(
-    _COSTS,
+    COSTS,
     "--scratch",
     metavar="NAME",
     help="Add the working memory of kernels to the memory policy arena_tflm: im2col, the unrolled inputs of convolutions.",
 )
 @option(
-    _COSTS,
+    COSTS,
     "--convention",
     "conventions",
     multiple=True,

@@ -8,11 +8,12 @@ from typing import Any, Final
 import click
 
 from weighbridge.cli.completion import budgeted
-from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.help import SectionedCommand, option
+from weighbridge.cli.output_options import OUTPUT, file_options
 
 __all__ = ["COMMANDS"]
 
-_BUDGETS, _OUTPUT = "The budgets", "Output"
+_BUDGETS: Final = "The budgets"
 _HELP: Final = """\
 Hold models to their budgets: what passes, what breaks by how much, and which layer is to blame.
 
@@ -46,19 +47,13 @@ Exit codes:
     is_flag=True,
     help="First write the models as they are now to the baseline, and show what changed; growth is measured from there.",
 )
-@option(_OUTPUT, "--json", **TO_OUTPUT, help="Write all of it as JSON; - or no name behind it is the standard output.")
-@option(_OUTPUT, "--markdown", **TO_OUTPUT, help="Write it as Markdown, for a pull request.")
-@option(_OUTPUT, "--junit", **TO_OUTPUT, help="Write it as JUnit XML, a test case a budget.")
-@option(
-    _OUTPUT,
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Write it to a file, in the format of its suffix: .json, .md, .xml, .txt. Repeatable.",
+@file_options(
+    "Write it to a file, in the format of its suffix: .json, .md, .xml, .txt. Repeatable.",
+    json="Write all of it as JSON; - or no name behind it is the standard output.",
+    markdown="Write it as Markdown, for a pull request.",
+    junit="Write it as JUnit XML, a test case a budget.",
 )
-@option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every layer that differs or is to blame.")
+@option(OUTPUT, "--all", "all_rows", is_flag=True, help="Show every layer that differs or is to blame.")
 def _check_command(**options: Any) -> Callable[[], int]:
     from weighbridge.cli.check import Request, carry_out
 

@@ -7,13 +7,15 @@ from typing import Any, Final
 
 import click
 
-from weighbridge.cli.completion import comparable, devices
-from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.completion import comparable
+from weighbridge.cli.cost_options import ACTIVATION_BITS, COSTS, ENERGY, FPS, ON, RESERVE, WEIGHT_BITS
+from weighbridge.cli.help import SectionedCommand, option
+from weighbridge.cli.output_options import OUTPUT, file_options
 from weighbridge.cli.size_options import size_options
 
 __all__ = ["COMMANDS"]
 
-_COSTS, _OUTPUT, _CHECKS = "Widths and costs", "Output", "Checks"
+_CHECKS: Final = "Checks"
 _HELP: Final = """\
 Compare networks: every metric side by side with its ratio to the first, the layers that differ, and which none beats.
 
@@ -47,64 +49,33 @@ Exit codes:
     "[NAME=]1x3x224x224",
     "Shape of one input, as `weighbridge weigh` takes it. Without a name it is of the PyTorch models. Repeatable.",
 )
+@ON
+@RESERVE
 @option(
-    _COSTS,
-    "--on",
-    multiple=True,
-    metavar="DEVICE",
-    shell_complete=devices,
-    help="Show verdict, times and energy on this device: a name that `weighbridge devices` lists, a group of them (mcu, npu, "
-    "board, server), or a device file. Repeatable.",
-)
-@option(
-    _COSTS,
-    "--reserve",
-    multiple=True,
-    metavar="NAME=SIZE",
-    help="Keep bytes of a device's memory region for something else, as in sram=64KiB or flash=200kB. Repeatable.",
-)
-@option(
-    _COSTS,
+    COSTS,
     "--precision",
     metavar="P",
     help="Weights, activations and the device's peak rate of every network at one precision: int8, fp16, fp32 …",
 )
+@WEIGHT_BITS
+@ACTIVATION_BITS
+@FPS
+@ENERGY
 @option(
-    _COSTS,
-    "--weight-bits",
-    multiple=True,
-    metavar="[TARGET=]BITS",
-    help="Bits of the weights: of all, or of the first, the last, the rest, a name or a pattern (conv*=8). Repeatable.",
-)
-@option(_COSTS, "--activation-bits", type=click.IntRange(1, 64), metavar="N", help="Bits of the activations.")
-@option(_COSTS, "--fps", metavar="RATE", help="Show how many frames an inference misses at this many a second.")
-@option(
-    _COSTS,
-    "--energy",
-    metavar="TABLE",
-    help="Show the energy by this table: a name that `weighbridge energy` lists (45nm), or a file.",
-)
-@option(
-    _COSTS,
+    COSTS,
     "--train",
     metavar="OPTIMISER",
     help="Show what a step of training takes: sgd, momentum, adam, adamw, adam8bit, adafactor.",
 )
-@option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the files.")
-@option(_OUTPUT, "--json", **TO_OUTPUT, help="Write all of it as JSON; - or no name behind it is the standard output.")
-@option(_OUTPUT, "--csv", **TO_OUTPUT, help="Write a row for every metric as CSV.")
-@option(_OUTPUT, "--markdown", **TO_OUTPUT, help="Write the comparison as Markdown.")
-@option(
-    _OUTPUT,
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Write it to a file, in the format of its suffix: .json, .csv, .md, .txt, and .html, which has the reports below it. "
+@option(COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the files.")
+@file_options(
+    "Write it to a file, in the format of its suffix: .json, .csv, .md, .txt, and .html, which has the reports below it. "
     "Repeatable.",
+    json="Write all of it as JSON; - or no name behind it is the standard output.",
+    csv="Write a row for every metric as CSV.",
+    markdown="Write the comparison as Markdown.",
 )
-@option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every layer that differs, and every note.")
+@option(OUTPUT, "--all", "all_rows", is_flag=True, help="Show every layer that differs, and every note.")
 @option(
     _CHECKS,
     "--strict",

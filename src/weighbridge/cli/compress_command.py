@@ -8,12 +8,13 @@ from typing import Any, Final
 import click
 
 from weighbridge.cli.completion import sources
-from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.help import SectionedCommand, option
+from weighbridge.cli.output_options import file_options
 from weighbridge.cli.size_options import size_options
 
 __all__ = ["COMMANDS"]
 
-_NETWORK, _COMPRESSION, _OUTPUT = "The network", "Compression", "Output"
+_COMPRESSION: Final = "Compression"
 _Command = Callable[..., Any]
 
 _HELP: Final = """\
@@ -80,17 +81,11 @@ def _rules(command: _Command) -> _Command:
     "what the paper does to AlexNet and prints of it. The options override it.",
 )
 @option(_COMPRESSION, "--ratios-only", is_flag=True, help="Read no weights: count from the ratios given alone.")
-@option(_OUTPUT, "--json", **TO_OUTPUT, help="Write everything as JSON; - or no name behind it is the standard output.")
-@option(_OUTPUT, "--csv", **TO_OUTPUT, help="Write a row for every layer as CSV.")
-@option(_OUTPUT, "--markdown", **TO_OUTPUT, help="Write the tables as Markdown.")
-@option(
-    _OUTPUT,
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Write to a file, in the format of its suffix: .json, .csv, .md, .txt. Repeatable.",
+@file_options(
+    "Write to a file, in the format of its suffix: .json, .csv, .md, .txt. Repeatable.",
+    json="Write everything as JSON; - or no name behind it is the standard output.",
+    csv="Write a row for every layer as CSV.",
+    markdown="Write the tables as Markdown.",
 )
 def _compress_command(**options: Any) -> Callable[[], int]:
     from weighbridge.cli.compress import Request, carry_out

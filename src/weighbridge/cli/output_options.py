@@ -9,7 +9,7 @@ import click
 
 from weighbridge.cli.help import TO_OUTPUT, option
 
-__all__ = ["OUTPUT", "POLICY", "output_options"]
+__all__ = ["OUTPUT", "POLICY", "file_options", "output_options"]
 
 _Command = Callable[..., Any]
 
@@ -66,3 +66,21 @@ def output_options(command: _Command) -> _Command:
     for add in reversed(_OPTIONS):
         command = add(command)
     return command
+
+
+def file_options(output: str, **formats: str) -> Callable[[_Command], _Command]:
+    """A decorator that adds an option for each of ``formats``, which writes it to a file, and ``-o`` behind them.
+
+    What they are given is their help: ``output`` that of ``-o``, ``json="Write all of it as JSON"`` that of ``--json``.
+    """
+    options = (
+        *(option(OUTPUT, f"--{name}", **TO_OUTPUT, help=text) for name, text in formats.items()),
+        option(OUTPUT, "-o", "--output", "outputs", multiple=True, metavar="FILE", help=output),
+    )
+
+    def add(command: _Command) -> _Command:
+        for one in reversed(options):
+            command = one(command)
+        return command
+
+    return add

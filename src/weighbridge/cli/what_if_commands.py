@@ -7,13 +7,15 @@ from typing import Any, Final
 
 import click
 
-from weighbridge.cli.completion import changes, devices, sources
-from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.completion import changes, sources
+from weighbridge.cli.cost_options import COSTS, ENERGY, ON, RESERVE
+from weighbridge.cli.help import SectionedCommand, option
+from weighbridge.cli.output_options import OUTPUT, file_options
 from weighbridge.cli.size_options import size_options
 
 __all__ = ["COMMANDS"]
 
-_NETWORK, _COSTS, _OUTPUT, _CHECKS = "The network", "Widths and costs", "Output", "Checks"
+_CHECKS: Final = "Checks"
 _HELP: Final = """\
 Weigh a network before and after changes: every metric side by side with its ratio, and the layers that differ.
 
@@ -66,57 +68,32 @@ class _WhatIfCommand(SectionedCommand):
     "[NAME=]1x3x224x224",
     "Shape of one input, as `weighbridge weigh` takes it. Repeatable.",
 )
+@ON
+@RESERVE
 @option(
-    _COSTS,
-    "--on",
-    multiple=True,
-    metavar="DEVICE",
-    shell_complete=devices,
-    help="Show verdict, times and energy on this device: a name that `weighbridge devices` lists, a group of them (mcu, npu, "
-    "board, server), or a device file. Repeatable.",
-)
-@option(
-    _COSTS,
-    "--reserve",
-    multiple=True,
-    metavar="NAME=SIZE",
-    help="Keep bytes of a device's memory region for something else, as in sram=64KiB or flash=200kB. Repeatable.",
-)
-@option(
-    _COSTS,
+    COSTS,
     "--precision",
     metavar="P",
     help="Weights, activations and the device's peak rate before and after at one precision: int8, fp16, fp32 … Changes of bits "
     "come after it.",
 )
+@ENERGY
 @option(
-    _COSTS,
-    "--energy",
-    metavar="TABLE",
-    help="Show the energy by this table: a name that `weighbridge energy` lists (45nm), or a file.",
-)
-@option(
-    _COSTS,
+    COSTS,
     "--train",
     metavar="OPTIMISER",
     help="Show what a step of training takes, by the rule paper: sgd, momentum, adam, adamw, adam8bit, adafactor.",
 )
-@option(_COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
-@option(_OUTPUT, "--json", **TO_OUTPUT, help="Write all of it as JSON; - or no name behind it is the standard output.")
-@option(_OUTPUT, "--csv", **TO_OUTPUT, help="Write a row for every metric as CSV.")
-@option(_OUTPUT, "--markdown", **TO_OUTPUT, help="Write the comparison as Markdown.")
-@option(
-    _OUTPUT,
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FILE",
-    help="Write it to a file, in the format of its suffix: .json, .csv, .md, .txt, and .html, which has the reports before and "
+@option(COSTS, "--as-written", is_flag=True, help="Fold and fuse nothing: weigh every node of the file.")
+@file_options(
+    "Write it to a file, in the format of its suffix: .json, .csv, .md, .txt, and .html, which has the reports before and "
     "after below it. Repeatable.",
+    json="Write all of it as JSON; - or no name behind it is the standard output.",
+    csv="Write a row for every metric as CSV.",
+    markdown="Write the comparison as Markdown.",
 )
-@option(_OUTPUT, "--steps", is_flag=True, help="Show the network after each step of the changes, a column each.")
-@option(_OUTPUT, "--all", "all_rows", is_flag=True, help="Show every layer that differs, and every note.")
+@option(OUTPUT, "--steps", is_flag=True, help="Show the network after each step of the changes, a column each.")
+@option(OUTPUT, "--all", "all_rows", is_flag=True, help="Show every layer that differs, and every note.")
 @option(
     _CHECKS,
     "--strict",
