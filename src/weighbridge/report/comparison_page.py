@@ -10,13 +10,14 @@ from weighbridge.report.comparison import Comparison, Difference, Metric, Model
 from weighbridge.report.comparison_sentences import ends_of, names_of, sentences
 from weighbridge.report.figures import WORDS, Value, cell, ratio_cell, values_of
 from weighbridge.report.front_grids import deadline_grid, front_grid
-from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
+from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.layer_grid import ROWS, layer_grid
 from weighbridge.report.metric_rows import Side, doubted, group_label, groups, marks, said_of, side_of
 from weighbridge.report.page import Table
 from weighbridge.report.published_grid import published_grids
-from weighbridge.report.spans import Line, Style, in_ascii, text_of, wrap
+from weighbridge.report.spans import Line, text_of
 from weighbridge.report.terminal import Look
+from weighbridge.report.told import Told, lines_of, markdown_of
 from weighbridge.report.view import subtitle
 from weighbridge.report.view import title as title_of
 
@@ -62,36 +63,24 @@ def text(found: Comparison, look: Look, *, all_rows: bool = False) -> str:
 
 def lines(found: Comparison, look: Look, *, all_rows: bool = False) -> Iterator[Line]:
     """The page as lines of spans."""
-    made = _lines(found, look, all_rows)
-    return made if look.unicode else (in_ascii(line) for line in made)
-
-
-def _lines(found: Comparison, look: Look, all_rows: bool) -> Iterator[Line]:
-    yield from wrap(title(found), look.measure, Style.STRONG, hanging=2)
-    for head in heads(found):
-        yield from wrap(head, look.measure, Style.QUIET, hanging=2)
-    for sentence in sentences(found):
-        yield from wrap(sentence, look.measure, Style.FIGURE, hanging=2)
-    for grid in grids(found, all_rows=all_rows):
-        yield Line()
-        yield from grid_lines(grid, look.measure)
-    notes = said(found, all_rows)
-    if notes:
-        yield Line()
-    for note in notes:
-        yield from wrap(f"note: {note}", look.measure, Style.QUIET, hanging=6)
+    return lines_of(_told(found, all_rows), look)
 
 
 def markdown(found: Comparison) -> str:
     """The page as Markdown, with every row."""
-    from weighbridge.report.markdown import escaped, grid_blocks
+    return markdown_of(_told(found, all_rows=True))
 
-    blocks = [f"# {escaped(title(found))}\n", *(f"- {escaped(head)}" for head in heads(found)), ""]
-    blocks += (f"**{escaped(sentence)}**\n" for sentence in sentences(found))
-    for grid in grids(found, all_rows=True):
-        blocks += (*grid_blocks(grid), "")
-    blocks += (f"- {escaped(note)}" for note in said(found, all_rows=True))
-    return "\n".join([*blocks, f"\n{escaped(printable(found.tool))}"]) + "\n"
+
+def _told(found: Comparison, all_rows: bool) -> Told:
+    return Told(
+        title(found),
+        "",
+        list(heads(found)),
+        sentences(found),
+        grids(found, all_rows=all_rows),
+        said(found, all_rows),
+        found.tool,
+    )
 
 
 def table(found: Comparison) -> Table:

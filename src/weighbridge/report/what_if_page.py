@@ -8,13 +8,14 @@ from typing import Final
 from weighbridge.errors import printable
 from weighbridge.report.figures import WORDS, Value, cell
 from weighbridge.report.figures import ratio_cell as ratio_of
-from weighbridge.report.grid import Column, Grid, GridRow, grid_lines
+from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.layer_grid import ROWS, layer_grid
 from weighbridge.report.metric_rows import doubted, group_label, groups, marks, said_of, side_of
 from weighbridge.report.page import Table
 from weighbridge.report.record import by_device
-from weighbridge.report.spans import Line, Style, in_ascii, text_of, wrap
+from weighbridge.report.spans import Line, text_of
 from weighbridge.report.terminal import Look
+from weighbridge.report.told import Told, lines_of, markdown_of
 from weighbridge.report.view import subtitle
 from weighbridge.report.view import title as title_of
 from weighbridge.report.what_if import Metric, WhatIf, compared
@@ -50,35 +51,24 @@ def text(found: WhatIf, look: Look, *, all_rows: bool = False) -> str:
 
 def lines(found: WhatIf, look: Look, *, all_rows: bool = False) -> Iterator[Line]:
     """The page as lines of spans."""
-    made = _lines(found, look, all_rows)
-    return made if look.unicode else (in_ascii(line) for line in made)
-
-
-def _lines(found: WhatIf, look: Look, all_rows: bool) -> Iterator[Line]:
-    yield from wrap(title(found), look.measure, Style.STRONG, hanging=2)
-    yield from wrap(subtitle(found.before), look.measure, Style.QUIET)
-    for sentence in sentences(found):
-        yield from wrap(sentence, look.measure, Style.FIGURE, hanging=2)
-    for grid in grids(found, all_rows=all_rows):
-        yield Line()
-        yield from grid_lines(grid, look.measure)
-    notes = said(found, all_rows)
-    if notes:
-        yield Line()
-    for note in notes:
-        yield from wrap(f"note: {note}", look.measure, Style.QUIET, hanging=6)
+    return lines_of(_told(found, all_rows), look)
 
 
 def markdown(found: WhatIf) -> str:
     """The page as Markdown, with every row."""
-    from weighbridge.report.markdown import escaped, grid_blocks
+    return markdown_of(_told(found, all_rows=True))
 
-    blocks = [f"# {escaped(title(found))}\n", f"{escaped(subtitle(found.before))}\n"]
-    blocks += (f"**{escaped(sentence)}**\n" for sentence in sentences(found))
-    for grid in grids(found, all_rows=True):
-        blocks += (*grid_blocks(grid), "")
-    blocks += (f"- {escaped(note)}" for note in said(found, all_rows=True))
-    return "\n".join([*blocks, f"\n{escaped(printable(found.after.tool))}"]) + "\n"
+
+def _told(found: WhatIf, all_rows: bool) -> Told:
+    return Told(
+        title(found),
+        subtitle(found.before),
+        (),
+        sentences(found),
+        grids(found, all_rows=all_rows),
+        said(found, all_rows),
+        found.after.tool,
+    )
 
 
 def table(found: WhatIf) -> Table:
