@@ -41,9 +41,9 @@ def fault_lines(error: BaseException, told: Callable[[BaseException], str], root
     return lines
 
 
-def faulty(faults: Sequence[str], path: Path, what: str) -> BadSpec:
-    """The error for a file with these faults: a line that sums up, and a line for each of the first 100."""
+def faulty(faults: Sequence[str], where: str, what: str) -> BadSpec:
+    """The error for a file at ``where`` with these faults: a line that sums up, and a line for each of the first 100."""
     count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
     hidden = len(faults) - _SHOWN_FAULTS
     shown = [*faults[:_SHOWN_FAULTS], f"and {hidden} more"] if hidden > 0 else faults
-    return BadSpec(f"the {what} has {count}", where=str(path), details=shown)
+    return BadSpec(f"the {what} has {count}", where=where, details=shown)

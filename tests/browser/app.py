@@ -7,15 +7,19 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 import uvicorn
 from playwright.sync_api import Browser
+from starlette.types import ASGIApp
 
 from tests.browser.opened import Opened, open_page
 from weighbridge.web.server import application
+from weighbridge.web.shelf import opened
 from weighbridge.web.simulator import Answer, Readout, Simulator, answered
+from weighbridge.web.work import Work
 
 __all__ = ["Moved", "by_key", "open_simulator", "served"]
 
@@ -30,10 +34,15 @@ UNDRAWN: Final = """() => [...document.querySelectorAll("[data-plot]")].filter(o
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(folder: Path | None = None) -> Iterator[str]:
     """The address of the app while it answers in a thread of this process; the port is one that was free."""
+    with opened(folder) as shelf:
+        yield from _served(application(shelf, Work()))
+
+
+def _served(app: ASGIApp) -> Iterator[str]:
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application(), log_level="warning", access_log=False, server_header=False))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{listening.getsockname()[1]}"

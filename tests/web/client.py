@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Final
 
 import httpx
 from starlette.types import ASGIApp
 
 from weighbridge.web.server import application
+from weighbridge.web.shelf import opened
+from weighbridge.web.work import Work
 
-__all__ = ["HOST", "Page", "ask", "read"]
+__all__ = ["HOST", "Page", "ask", "fresh", "read"]
 
 HOST: Final = "127.0.0.1:8631"
 _APART: Final = ThreadPoolExecutor(1, "ask")
 """A thread of its own: in that of the tests a browser of others may have an event loop that runs."""
+_SHELVES: Final = ExitStack()
+atexit.register(_SHELVES.close)
+_WORK: Final = Work()
+atexit.register(_WORK.close)
 _VOID: Final = frozenset({"br", "hr", "img", "input", "link", "meta"})
+
+
+def fresh(folder: Path | None = None) -> ASGIApp:
+    """An app of its own; what it keeps lies in ``folder``, or goes with the tests."""
+    shelf = _SHELVES.enter_context(opened(folder))
+    return application(shelf, _WORK)
 
 
 def ask(address: str, *, method: str = "GET", host: str = HOST, app: ASGIApp | None = None) -> httpx.Response:
     """The answer of ``app``, by default a fresh one, to one request."""
 
     async def once() -> httpx.Response:
-        transport = httpx.ASGITransport(app=app or application())
+        transport = httpx.ASGITransport(app=app or fresh())
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8631") as client:
             return await client.request(method, address, headers={"host": host})
 

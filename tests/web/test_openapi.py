@@ -12,11 +12,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from tests.web.client import ask
+from tests.web.client import ask, fresh
 from tests.web.states import states
 from weighbridge import __version__
 from weighbridge.web.controls import Number, State, Switch, stated, written
-from weighbridge.web.server import application
 from weighbridge.web.simulator import Simulator, answered, plain
 from weighbridge.web.simulators import simulators
 
@@ -24,7 +23,7 @@ ALL = list(simulators().values())
 BY_NAME = pytest.mark.parametrize("simulator", ALL, ids=lambda one: one.name)
 FEW = settings(max_examples=15, phases=[Phase.explicit, Phase.generate])
 """Networks take a tenth of a second a state, and a state is short to read as it is: none is made smaller, or kept."""
-APP = application()
+APP = fresh()
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,12 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from tests.web.client import ask, read
+from tests.web.client import ask, fresh, read
 from tests.web.states import bad_values
 from weighbridge.errors import BadSpec, MissingExtra, WeighbridgeError
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.web import server
 from weighbridge.web.controls import Choice, Number, State, Switch
-from weighbridge.web.server import application
 from weighbridge.web.simulator import Answer, Preset, Readout, Simulator
 from weighbridge.web.simulators import simulators
 
@@ -50,7 +49,7 @@ def made(error: Exception | None = None) -> Simulator:
 
 def app_of(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> server.ASGIApp:
     monkeypatch.setattr(server, "simulators", lambda: {simulator.name: simulator})
-    return application()
+    return fresh()
 
 
 @BY_NAME
@@ -130,7 +129,7 @@ def test_what_a_page_hands_its_script_is_the_twin(simulator: Simulator) -> None:
     ("simulator", "control"), CONTROLS, ids=[f"{one.name}.{control.name}" for one, control in CONTROLS]
 )
 def test_a_bad_value_is_said_beside_its_control(simulator: Simulator, control: Number | Choice | Switch) -> None:
-    app = application()
+    app = fresh()
     for place, text in enumerate(bad_values(control)):
         query = f"?{urlencode({control.name: text})}"
         twin = ask(f"/{simulator.name}.json{query}", app=app)
@@ -327,7 +326,7 @@ def test_as_many_unknown_names_as_an_address_holds_are_answered() -> None:
 
 
 def test_the_app_keeps_nothing_between_requests() -> None:
-    app = application()
+    app = fresh()
     before = ask("/layer", app=app).content
     for query in ("k=11", "k=x", "kind=linear&bias=1", "nothing=1"):
         ask(f"/layer?{query}", app=app)

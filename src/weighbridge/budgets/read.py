@@ -153,7 +153,7 @@ class _Reader:
         models = tuple(self._models(tables.get("models"), defaults or _Entry()))
         baseline = self._of_hook(partial(_text, tables.get("baseline", _BASELINE)), f"{self._root}.baseline")
         if self._faults:
-            raise faulty(self._faults, self._path, _WHAT)
+            raise faulty(self._faults, str(self._path), _WHAT)
         return Budgets(models, self._path.parent / str(baseline), self._path)
 
     def _models(self, models: object, defaults: _Entry) -> Iterator[ModelBudgets]:

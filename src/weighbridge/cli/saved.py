@@ -11,8 +11,7 @@ from typing import IO, Final
 from weighbridge.cli.targets import Input
 from weighbridge.errors import BadSpec, WeighbridgeError, printable
 from weighbridge.report import Report
-from weighbridge.report.json import from_plain
-from weighbridge.report.json_text import parsed
+from weighbridge.report.json import from_bytes
 from weighbridge.report.record import told_apart
 from weighbridge.report.view import title
 
@@ -66,13 +65,7 @@ def _named(place: str) -> str:
 
 def _read(place: str) -> Report:
     try:
-        content = _content(place)
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            what = f"this is no saved report: it is no UTF-8 text from byte {error.start:,} on"
-            raise BadSpec(what) from None
-        return from_plain(parsed(text))
+        return from_bytes(_content(place))
     except WeighbridgeError as error:
         other = None if error.where else _of_another_kind(place)
         where = ": ".join(filter(None, (_named(place), error.where)))

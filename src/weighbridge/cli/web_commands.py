@@ -23,6 +23,7 @@ _EXAMPLES: Final = """\
 Examples:
   weighbridge app
   weighbridge app --port 9000 --no-browser
+  weighbridge app --folder reports
 
 \b
 Exit codes:
@@ -40,10 +41,16 @@ Exit codes:
     help="Listen on this port; by default the first free one from 8631 on.",
 )
 @option(_SERVER, "--no-browser", is_flag=True, help="Open no browser; the address is on standard error.")
-def _app_command(port: int | None, no_browser: bool) -> Callable[[], int]:
+@option(
+    _SERVER,
+    "--folder",
+    metavar="FOLDER",
+    help="Keep saved reports and devices in this folder, and list those in it; without it they go when the app ends.",
+)
+def _app_command(port: int | None, no_browser: bool, folder: str | None) -> Callable[[], int]:
     from weighbridge.cli.web import carry_out
 
-    return lambda: carry_out(port, opens=not no_browser)
+    return lambda: carry_out(port, opens=not no_browser, folder=folder)
 
 
 COMMANDS: Final = (_app_command,)

@@ -26,9 +26,10 @@ from weighbridge.devices.device import (
     Peak,
     Picojoules,
 )
+from weighbridge.handwritten import parse_toml
 from weighbridge.toml_file import fault_lines, faulty, read_toml
 
-__all__ = ["read_device", "read_energy_table"]
+__all__ = ["device_of", "read_device", "read_energy_table"]
 
 Hook = Callable[[object, object], object]
 
@@ -49,8 +50,16 @@ def read_device(path: Path) -> Device:
     Raises ``BadSpec``: one line for a file that cannot be read, is no text or no TOML, or is larger than 1 MiB; else a
     line that sums up and a line for each fault (the first 100), whose path starts at ``$``, the file's top level.
     """
-    raw = _parse(path, "device file", "the name of a device of the catalogue")
-    device = _structured(raw, Device, _faults_between_entries(raw), path, "device file")
+    return _device(_parse(path, "device file", "the name of a device of the catalogue"), str(path))
+
+
+def device_of(content: bytes, where: str) -> Device:
+    """The device that the bytes of a device file describe, which came from ``where``.  Raises ``BadSpec`` as ``read_device`` does."""
+    return _device(parse_toml(content, where, "a device file"), where)
+
+
+def _device(raw: Mapping[str, object], where: str) -> Device:
+    device = _structured(raw, Device, _faults_between_entries(raw), where, "device file")
     assert isinstance(device, Device)
     return device
 
@@ -59,12 +68,12 @@ def read_energy_table(path: Path) -> EnergyTable:
     """The table of energies that the TOML file at ``path`` holds.  Raises ``BadSpec`` as ``read_device`` does."""
     raw = _parse(path, "table of energies", "the name of a table: `weighbridge energy` lists them")
     faults = [f"$.{key}: is missing" for key in _OF_A_FILE if key not in raw]
-    table = _structured(raw, EnergyTable, [*faults, *_energies_twice(raw, "$")], path, "table of energies")
+    table = _structured(raw, EnergyTable, [*faults, *_energies_twice(raw, "$")], str(path), "table of energies")
     assert isinstance(table, EnergyTable)
     return table
 
 
-def _structured(raw: Mapping[str, object], cls: type, faults: list[str], path: Path, what: str) -> object:
+def _structured(raw: Mapping[str, object], cls: type, faults: list[str], where: str, what: str) -> object:
     """``raw`` as a ``cls``; ``faults`` are those found between entries."""
     found: object = None
     try:
@@ -72,7 +81,7 @@ def _structured(raw: Mapping[str, object], cls: type, faults: list[str], path: P
     except (cattrs.ClassValidationError, cattrs.IterableValidationError) as error:
         faults = [*_faults_of(error, cls), *faults]
     if faults:
-        raise faulty(faults, path, what)
+        raise faulty(faults, where, what)
     return found
 
 

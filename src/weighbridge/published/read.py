@@ -54,7 +54,7 @@ def read_published(path: Path) -> tuple[Published, ...]:
     if len({row.name for row in found}) < len(found):
         faults.append("$.networks: two have one name")
     if faults:
-        raise faulty(faults, path, _WHAT)
+        raise faulty(faults, str(path), _WHAT)
     return tuple(found)
 
 

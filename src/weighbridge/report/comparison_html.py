@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weighbridge.errors import printable
 from weighbridge.report import html_file
+from weighbridge.report.around import Around
 from weighbridge.report.charts.front import front_charts
 from weighbridge.report.comparison import Comparison
 from weighbridge.report.comparison_page import grids, heads, said, sentences, title
@@ -14,8 +15,11 @@ from weighbridge.report.record import Report
 __all__ = ["render"]
 
 
-def render(found: Comparison) -> str:
-    """The page, with every metric and every layer that differs; of published rows alone there is no more than that."""
+def render(found: Comparison, around: Around | None = None) -> str:
+    """The page, with every metric and every layer that differs; of published rows alone there is no more than that.
+
+    ``around`` is what a server has around it.
+    """
     head = html_file.Comparison(
         title=title(found),
         heading="Side by side",
@@ -26,7 +30,7 @@ def render(found: Comparison) -> str:
         subtitles=tuple(heads(found)),
         charts=front_charts(found, names_of(found)),
     )
-    return html_file.render(_reports(found), comparison=head)
+    return html_file.render(_reports(found), comparison=head, around=around)
 
 
 def _reports(found: Comparison) -> dict[str, Report]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any, Final
 
 import jinja2
-import vl_convert
 from markupsafe import Markup, escape
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.around import Around
+from weighbridge.report.assets import library, resource, script, style_sheet
 from weighbridge.report.charts.drawn import charts
 from weighbridge.report.charts.panel import Chart, Datum
 from weighbridge.report.charts.theme import config
@@ -41,8 +40,6 @@ _SECTIONS: Final = {
     "energy": "energy",
 }
 """Where each chart of a report stands on the page."""
-_WIDTHS: Final = "".join(f".w{part}{{background-size:{part}% 3px}}" for part in range(101))
-"""The lengths of bars as classes: the policy of the page lets in no style of a single element."""
 _NAMES: Final = {
     "verdicts": "Verdict",
     "triangle": "Smaller, faster, greener",
@@ -109,16 +106,17 @@ def render(
     policy: str = LIVE,
     depth: int | None = None,
     comparison: Comparison | None = None,
+    around: Around | None = None,
 ) -> str:
     """The page of ``reports`` by their titles, which are of different names; ``comparison`` stands above them, or alone where
     there are none.
 
     ``policy`` is the memory policy that running profiles follow; modules deeper than ``depth`` levels are closed at first.
+    Without ``around`` the page is a file that fetches nothing; with it the server says in its headers what the page may do.
     """
     models = tuple(_model(place, title, report, policy) for place, (title, report) in enumerate(reports.items()))
     drawn = (*(charts(reports, policy) if reports else ()), *(comparison.charts if comparison else ()))
     figures = [(one, _figure(place, one)) for place, one in enumerate(drawn)]
-    style, script = f"{_resource('report.css')}{_WIDTHS}", _resource("report.js")
     context = {
         "title": _title(models) if comparison is None else printable(comparison.title),
         "comparison": comparison,
@@ -133,10 +131,8 @@ def render(
             for section in ("layers", "memory", "energy", "training", "comparison")
         },
         "devices": tuple(_devices(models, figures)),
-        "style": style,
-        "script": script,
-        "library": _library(),
-        "security": _security(style, script),
+        "around": around,
+        "own": None if around else _own(),
         "data": _data(drawn),
     }
     return _template().render(context)
@@ -215,35 +211,28 @@ def _columns(rows: Sequence[Datum]) -> Mapping[str, Any]:
     return {"columns": names, "rows": [[row.get(name) for name in names] for row in rows]}
 
 
-def _security(style: str, script: str) -> str:
-    """The page may run the two scripts that it holds and use the one style sheet that it holds, and nothing else."""
-    scripts = " ".join(f"'{_hash(text)}'" for text in (_library(), script))
-    return (
-        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style)}'; img-src data:; "
+def _own() -> Mapping[str, str]:
+    """What dresses a page that stands alone.
+
+    Its policy lets it run the two scripts that it holds and use the one style sheet that it holds, and nothing else.
+    """
+    scripts = " ".join(f"'{_hash(text)}'" for text in (library(), script()))
+    security = (
+        f"default-src 'none'; script-src {scripts}; style-src '{_hash(style_sheet())}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+    return {"style": style_sheet(), "script": script(), "library": library(), "security": security}
 
 
 def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-@cache
-def _library() -> str:
-    """Vega, Vega-Lite and vega-embed, as vl-convert carries them, in one script that ends where its element does."""
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def _resource(name: str) -> str:
-    return (files("weighbridge.report") / "templates" / name).read_text(encoding="utf-8")
-
-
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        loader=jinja2.FunctionLoader(_resource),
+        loader=jinja2.FunctionLoader(resource),
         trim_blocks=True,
         lstrip_blocks=True,
     )

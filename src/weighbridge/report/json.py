@@ -18,7 +18,7 @@ from weighbridge.report.json_text import parsed
 from weighbridge.report.record import SCHEMA, Report
 from weighbridge.written import shown
 
-__all__ = ["from_plain", "from_text", "layout", "plain", "record_of", "to_plain", "to_text"]
+__all__ = ["from_bytes", "from_plain", "from_text", "layout", "plain", "record_of", "to_plain", "to_text"]
 
 _ORDER = ("schema", "tool", "network", "facts", "memory", "nodes", "on", "notes")
 """Keys that every saved report has, in order; ``energy`` came later and may be missing."""
@@ -111,6 +111,15 @@ def from_text(text: str) -> Report:
         hint = "give the text that to_json() returned, or that --json wrote; not the path of the file"
         raise BadSpec(error.what, hint=hint) from None
     return from_plain(data)
+
+
+def from_bytes(content: bytes) -> Report:
+    """Read what a file has that ``to_text`` was written to.  Raises ``BadSpec``, without ``where`` for what is no text or no JSON."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadSpec(f"this is no saved report: it is no UTF-8 text from byte {error.start:,} on") from None
+    return from_plain(parsed(text))
 
 
 def from_plain(data: object) -> Report:

@@ -10,11 +10,13 @@ from typing import Any, Final
 
 import jinja2
 
+from weighbridge.report.around import Around
+from weighbridge.report.assets import style_sheet
 from weighbridge.report.charts.theme import config
 from weighbridge.web.controls import Stated, written
 from weighbridge.web.simulator import Answer, Simulator, plain
 
-__all__ = ["failed_page", "first_page", "missing_page", "script", "simulator_page", "style"]
+__all__ = ["around", "failed_page", "first_page", "missing_page", "rendered", "script", "simulator_page", "style"]
 
 _WELCOME: Final = (
     "What a neural network costs before it is shipped. Move a slider and see which figures move with it; "
@@ -65,6 +67,16 @@ def simulator_page(simulator: Simulator, found: Stated, answer: Answer | None) -
     )
 
 
+def rendered(template: str, **context: Any) -> str:
+    """The page that a template of ours makes; every text in ``context`` is escaped in it."""
+    return _template(template).render(**context)
+
+
+def around(template: str = "nav.html.jinja", **context: Any) -> Around:
+    """What stands around a report that the app shows: the links to all pages, and what ``template`` has of its own."""
+    return Around("/static/app.css", "/static/report.js", "/static/vega.js", rendered(template, **context))
+
+
 def _in_script(data: object) -> str:
     """JSON that no HTML parser takes for a tag."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
@@ -74,8 +86,7 @@ def _in_script(data: object) -> str:
 @cache
 def style() -> str:
     """The style sheet: that of the report, and what the app has beside it."""
-    report = (files("weighbridge.report") / "templates" / "report.css").read_text(encoding="utf-8")
-    return f"{report}\n{_resource('app.css')}"
+    return f"{style_sheet()}\n{_resource('app.css')}"
 
 
 @cache

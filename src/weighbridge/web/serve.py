@@ -9,12 +9,16 @@ import sys
 import threading
 import webbrowser
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from weighbridge.errors import BadSpec
 from weighbridge.web.server import application
+from weighbridge.web.shelf import opened
+from weighbridge.web.work import Work
 
 __all__ = ["DEFAULT_PORT", "serve"]
 
@@ -24,11 +28,22 @@ _TRIED: Final = 20
 """Ports from the first on, where none was asked for and others are in use."""
 
 
-def serve(port: int | None, *, opens: bool) -> int:
+def serve(port: int | None, *, opens: bool, folder: Path | None = None) -> int:
     """Answer until Ctrl-C, and return the exit code.  Without a ``port`` it is the first free one from ``DEFAULT_PORT`` on.
 
-    Raises ``BadSpec`` for a port that cannot be had.
+    Reports and devices are kept in ``folder``; without one they go when the app ends.
+
+    Raises ``BadSpec`` for a port that cannot be had, and for a folder that is none.
     """
+    with opened(folder) as shelf:
+        work = Work()
+        try:
+            return _serve(application(shelf, work), port, opens=opens)
+        finally:
+            work.close()
+
+
+def _serve(app: ASGIApp, port: int | None, *, opens: bool) -> int:
     listening = _bound(range(DEFAULT_PORT, DEFAULT_PORT + _TRIED) if port is None else (port,))
     address = f"http://{_ADDRESS}:{listening.getsockname()[1]}/"
     sys.stderr.write(f"weighbridge: the app is at {address} (Ctrl-C ends it)\n")
@@ -37,7 +52,7 @@ def serve(port: int | None, *, opens: bool) -> int:
         # The queue of the socket takes the first request before the server looks at it.  A browser in the terminal would keep
         # whoever opens it waiting until it is closed.
         threading.Thread(target=_open, args=(address,), daemon=True).start()
-    settings = uvicorn.Config(application(), log_level="warning", access_log=False, server_header=False)
+    settings = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
     uvicorn.Server(settings).run(sockets=[listening])
     return 0
 

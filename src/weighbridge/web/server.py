@@ -20,11 +20,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weighbridge import __version__
 from weighbridge.errors import internal
-from weighbridge.web.bundle import vega
+from weighbridge.report.assets import library
+from weighbridge.report.assets import script as report_script
+from weighbridge.web import compare_pages, device_pages, report_pages, weigh_pages
 from weighbridge.web.openapi import document
 from weighbridge.web.pages import failed_page, first_page, missing_page, script, simulator_page, style
+from weighbridge.web.shelf import Shelf
 from weighbridge.web.simulator import Simulator, answered, plain
 from weighbridge.web.simulators import simulators
+from weighbridge.web.work import Work
 
 __all__ = ["LOOPBACK", "application"]
 
@@ -46,15 +50,23 @@ _SECURITY: Final[Mapping[str, str]] = {
 """Headers of every answer that has none of the name itself."""
 
 
-def application() -> ASGIApp:
-    """The app as ASGI.  It keeps nothing between requests: all that a page shows follows from its address."""
+def application(shelf: Shelf, work: Work) -> ASGIApp:
+    """The app as ASGI, which keeps on ``shelf`` what it is told to keep, and has ``work`` read what somebody uploads.
+
+    What a page of a simulator shows follows from its address.
+    """
     pages = Starlette(
         routes=[
             Route("/", _first),
             Route("/openapi.json", _openapi),
             Route("/static/app.css", partial(_text, style, "text/css")),
             Route("/static/app.js", partial(_text, script, "text/javascript")),
+            Route("/static/report.js", partial(_text, report_script, "text/javascript")),
             Route("/static/vega.js", _vega),
+            *weigh_pages.routes(shelf, work),
+            *report_pages.routes(shelf, work),
+            *compare_pages.routes(shelf, work),
+            *device_pages.routes(shelf, work),
             *(Route(f"/{name}", partial(_page, one)) for name, one in simulators().items()),
             *(Route(f"/{name}.json", partial(_twin, one)) for name, one in simulators().items()),
         ],
@@ -130,7 +142,7 @@ def _text(content: Any, kind: str, request: Request) -> Response:
 
 
 def _vega(request: Request) -> Response:
-    return Response(vega(), media_type="text/javascript", headers={"cache-control": "max-age=3600"})
+    return Response(library(), media_type="text/javascript", headers={"cache-control": "max-age=3600"})
 
 
 def _missing(request: Request, error: Exception) -> Response:

@@ -1,0 +1,16 @@
+"""What a server puts around a page of the report."""
+
+from __future__ import annotations
+
+from weighbridge.named_tuple import NamedTuple
+
+__all__ = ["Around"]
+
+
+class Around(NamedTuple):
+    """The addresses of what dresses the page, and ``before`` it a piece of HTML of the server's own, which has escaped it."""
+
+    style: str
+    script: str
+    library: str
+    before: str

@@ -1,0 +1,15 @@
+"""Weighing: a model that somebody uploads, or a textbook network; its report as a page and as JSON."""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+
+from weighbridge.web.shelf import Shelf
+from weighbridge.web.work import Work
+
+__all__ = ["routes"]
+
+
+def routes(shelf: Shelf, work: Work) -> list[BaseRoute]:
+    """The addresses of these pages."""
+    return []
