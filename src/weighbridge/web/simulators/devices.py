@@ -42,7 +42,7 @@ Found = tuple[Device, Latency, str]
 def devices() -> Simulator:
     """The simulator; its presets are networks at the precisions that most of the devices have a rate for."""
     return Simulator(
-        "devices",
+        "dozen",
         "One count, a dozen devices",
         "What does one and the same count come to in time, from a microcontroller to a server?",
         "The count is the network's and no device changes it. The floor divides it by what a data sheet offers; a device that states "
