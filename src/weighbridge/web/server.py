@@ -23,6 +23,7 @@ from weighbridge.errors import internal
 from weighbridge.report.assets import library
 from weighbridge.report.assets import script as report_script
 from weighbridge.web import compare_pages, device_pages, report_pages, weigh_pages
+from weighbridge.web.bodies import Room
 from weighbridge.web.openapi import document
 from weighbridge.web.pages import failed_page, first_page, missing_page, script, simulator_page, style
 from weighbridge.web.shelf import Shelf
@@ -73,6 +74,7 @@ def application(shelf: Shelf, work: Work) -> ASGIApp:
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))],
         exception_handlers={404: _missing, Exception: _failed},
     )
+    pages.state.room = Room()
     return _Guard(pages)
 
 
