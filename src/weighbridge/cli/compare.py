@@ -12,7 +12,7 @@ from weighbridge.cli.output import FILE_WIDTH, inexact, to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.saved import STDIN, read_saved, saved_inputs
-from weighbridge.cli.source_call import called, dims_of
+from weighbridge.cli.source_call import called
 from weighbridge.cli.targets import Input, Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import NOT_EXACT
 from weighbridge.comparing import Side, check_options, compared, options_of, sides_of, takes
@@ -25,6 +25,7 @@ from weighbridge.report.comparison_page import lines, markdown, table, text
 from weighbridge.report.terminal import Look
 from weighbridge.revisions import at_revision, has_revision
 from weighbridge.sources import is_named_model
+from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
 

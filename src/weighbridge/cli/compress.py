@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from weighbridge.cli.output import to_every, write_to
 from weighbridge.cli.progress import progress
-from weighbridge.cli.source_call import called, dims_of
+from weighbridge.cli.source_call import called
 from weighbridge.cli.targets import STDOUT, Input, Target, check_targets, file_format, inputs_of
 from weighbridge.compressing import compress
 from weighbridge.compression.record import Compression
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
 

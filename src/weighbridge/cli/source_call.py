@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weighbridge.errors import BadSpec
 from weighbridge.sources import USER_FILE
-from weighbridge.stated_inputs import inputs_for, is_size
+from weighbridge.stated_inputs import inputs_for
 
 if TYPE_CHECKING:
     from weighbridge.budgets.record import ModelBudgets
     from weighbridge.report import Report
     from weighbridge.revisions import Checkout
 
-__all__ = ["called", "dims_of", "report_of"]
+__all__ = ["called", "report_of"]
 
 Result = TypeVar("Result")
 
@@ -52,12 +51,3 @@ def report_of(model: ModelBudgets, tell: Callable[[str], None]) -> Report:
 
     options = dict(model.options)
     return called(weigh, model.source, options.pop("input", ()), tell, on=model.on, **options)
-
-
-def dims_of(options: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Name and size of ``NAME=N``.  Raises ``BadSpec``."""
-    for option in options:
-        name, _, size = option.rpartition("=")
-        if not name or not is_size(size):
-            raise BadSpec(f"{option!r} is no dimension", where="--dim", hint="write NAME=N, as in --dim seq=128")
-        yield name, int(size)

@@ -11,7 +11,7 @@ from weighbridge.api import weigh
 from weighbridge.cli.output import check_shown, inexact, warn_of_inexact, write_all
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_untrainable, warn_without_rate
-from weighbridge.cli.source_call import called, dims_of
+from weighbridge.cli.source_call import called
 from weighbridge.cli.targets import Output, inputs_of, targets_of
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
@@ -19,7 +19,7 @@ from weighbridge.report import Report
 from weighbridge.report.peaks import policy_named
 from weighbridge.report.record import by_device
 from weighbridge.report.view import title
-from weighbridge.stated_inputs import is_size
+from weighbridge.stated_options import batches_of, dims_of, training_stated
 
 __all__ = ["DOES_NOT_FIT", "NOT_EXACT", "Request", "carry_out", "judged"]
 
@@ -92,7 +92,7 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
         "as_written": request.as_written,
         "scratch": request.scratch,
         "convention": request.conventions,
-        "batches": _batches(request.batches),
+        "batches": batches_of(request.batches),
         "fps": request.fps,
         "energy": request.energy,
         "battery": request.battery,
@@ -115,25 +115,7 @@ def _training(request: Request) -> Mapping[str, object] | None:
         "checkpoint": request.checkpoint,
         "attention": request.attention,
     }
-    stated = {name: value for name, value in said.items() if value}
-    if request.train is None:
-        if stated:
-            name = next(iter(stated)).replace("_", "-")
-            option = "--train-rule" if name == "rule" else f"--{name}"
-            raise BadSpec("this is about training", where=option, hint="add --train and an optimiser: --train adam")
-        return None
-    return {"optimiser": request.train, **stated}
-
-
-def _batches(option: str | None) -> tuple[int, ...]:
-    """The batch sizes of ``1,8,32``."""
-    if option is None:
-        return ()
-    sizes = [size.strip() for size in option.split(",")]
-    wrong = next((size for size in sizes if not is_size(size)), None)
-    if wrong is not None:
-        raise BadSpec(f"{wrong!r} is no batch size", where="--batches", hint="write them as in --batches 1,8,32")
-    return tuple(map(int, sizes))
+    return training_stated(request.train, said)
 
 
 def _judged(report: Report, request: Request) -> int:

@@ -9,7 +9,7 @@ from weighbridge.changing import what_if
 from weighbridge.cli.output import FILE_WIDTH, to_every, warn_of_inexact, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
-from weighbridge.cli.source_call import called, dims_of
+from weighbridge.cli.source_call import called
 from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
 from weighbridge.cli.weigh import judged
 from weighbridge.errors import BadSpec
@@ -18,6 +18,7 @@ from weighbridge.report import Report
 from weighbridge.report.terminal import Look
 from weighbridge.report.what_if import WhatIf
 from weighbridge.report.what_if_page import lines, markdown, table, text
+from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
 
