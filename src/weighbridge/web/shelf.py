@@ -8,9 +8,9 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from weighbridge.devices.device import Device
@@ -29,6 +29,10 @@ _LARGEST_REPORT: Final = 64 << 20
 _CHUNK: Final = 1 << 20
 _NAME_BYTES: Final = 120
 """Of the name of an upload, in UTF-8."""
+_ODD: Final = re.compile(r"[\\:]")
+"""What leads elsewhere on some systems."""
+_DEEPEST: Final = 8
+"""Folders, in which a model may have its weights."""
 
 
 class Kept(NamedTuple):
@@ -109,35 +113,37 @@ class Shelf:
             raise BadSpec("this model is not here any more", where="model", hint="upload it again")
         return found
 
-    def add_model(self, name: str, content: IO[bytes]) -> Model:
-        """Keep an upload.  The same file under the same name is kept once.  Raises ``BadSpec`` where there is no room for it."""
+    @contextmanager
+    def staged(self, name: str, content: IO[bytes], beside: Mapping[str, IO[bytes]] = {}) -> Iterator[Model]:
+        """An upload that goes when this ends, unless ``keep`` has kept it.
+
+        Files ``beside`` it are those that it keeps its weights in, and lie where it says that they do.  Raises ``BadSpec`` for one
+        that it does not speak of, and where there is no room.
+        """
         shown = _file_name(name)
         place = Path(tempfile.mkdtemp(dir=self._scratch))
         try:
             size, digest = _copied(content, place / shown)
+            for path, file in _places(place / shown, beside):
+                more, of_file = _copied(file, path)
+                size += more
+                digest.update(path.relative_to(place).as_posix().encode(errors="surrogateescape") + of_file.digest())
             if size > self._most_bytes:
                 raise BadSpec(f"this is larger than the {self._most_bytes:,} B that uploads may take", where="model")
-        except BaseException:
-            shutil.rmtree(place, ignore_errors=True)
-            raise
-        digest.update(shown.encode(errors="surrogateescape"))
-        return self._taken(Model(digest.hexdigest()[:16], shown, place, size))
+            digest.update(shown.encode(errors="surrogateescape"))
+            yield Model(digest.hexdigest()[:16], shown, place, size)
+        finally:
+            with self._lock:
+                is_kept = any(one.folder == place for one in self._models.values())
+            if not is_kept:
+                shutil.rmtree(place, ignore_errors=True)
 
-    def drop_model(self, identity: str) -> None:
-        """Forget an upload, as of one that is no model."""
-        with self._lock:
-            found = self._models.pop(identity, None)
-        if found is not None:
-            shutil.rmtree(found.folder, ignore_errors=True)
-
-    def _taken(self, new: Model) -> Model:
+    def keep(self, staged: Model) -> Model:
+        """Keep an upload that is staged.  The same files under the same names are kept once."""
         gone = []
         with self._lock:
-            there = self._models.pop(new.id, None)
-            if there is not None:
-                gone.append(new)
-                new = there
-            self._models[new.id] = new
+            kept = self._models.pop(staged.id, staged)
+            self._models[kept.id] = kept
             total = sum(one.size_bytes for one in self._models.values())
             for one in list(self._models.values())[:-1]:
                 if total > self._most_bytes:
@@ -145,7 +151,19 @@ class Shelf:
                     gone.append(self._models.pop(one.id))
         for one in gone:
             shutil.rmtree(one.folder, ignore_errors=True)
-        return new
+        return kept
+
+    def add_model(self, name: str, content: IO[bytes]) -> Model:
+        """Keep an upload.  The same file under the same name is kept once.  Raises ``BadSpec`` where there is no room for it."""
+        with self.staged(name, content) as one:
+            return self.keep(one)
+
+    def drop_model(self, identity: str) -> None:
+        """Forget an upload."""
+        with self._lock:
+            found = self._models.pop(identity, None)
+        if found is not None:
+            shutil.rmtree(found.folder, ignore_errors=True)
 
     # --- files of the folder
 
@@ -226,9 +244,27 @@ def _file_name(name: str) -> str:
     return (stem.encode()[:room] + suffix.encode()[:20]).decode(errors="ignore") or "model"
 
 
+def _places(model: Path, beside: Mapping[str, IO[bytes]]) -> Iterator[tuple[Path, IO[bytes]]]:
+    """Where the files that a browser sent beside a model belong, which says of a browser's names only the last part."""
+    if not beside:
+        return
+    from weighbridge.frontends.onnx_external import data_files
+
+    places = (PurePosixPath(one) for one in data_files(model) if not _ODD.search(one))
+    named = {one.name: one for one in places if len(one.parts) <= _DEEPEST}
+    for name, content in beside.items():
+        if name not in named:
+            what = f"{printable(model.name, 60)} keeps none of its weights in {printable(name, 60)!r}"
+            raise BadSpec(
+                what, where="model", hint="send one model, and with it only the files that its weights are in"
+            )
+        yield model.parent / named[name], content
+
+
 def _copied(content: IO[bytes], path: Path) -> tuple[int, hashlib._Hash]:
     size, digest = 0, hashlib.sha256()
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             while chunk := content.read(_CHUNK):
                 size += len(chunk)
