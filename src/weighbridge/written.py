@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from weighbridge.errors import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from fractions import Fraction
 
-__all__ = ["BYTE_UNITS", "DECIMAL", "byte_size", "number", "shown", "whole"]
+__all__ = ["BANDWIDTH_UNITS", "BYTE_UNITS", "DECIMAL", "OPS_UNITS", "byte_size", "number", "quantity", "shown", "whole"]
 
 DECIMAL: Final = r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?"
 """A pattern for a decimal number of sensible length: ``30``, ``29.97``, ``1.5e-3``."""
@@ -25,6 +26,18 @@ BYTE_UNITS: Final = {
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", 1)},
 }
 """Bytes by unit, as they are written: kB is 1,000 and KiB 1,024, and there is no KB."""
+_DECIMAL_PREFIXES: Final = {"": 1, **{prefix: 1000**power for power, prefix in enumerate("kMGTP", 1)}, "K": 1000}
+_BINARY_PREFIXES: Final = {f"{prefix}i": 1024**power for power, prefix in enumerate("KMGT", 1)}
+OPS_UNITS: Final = {
+    f"{prefix}{unit}": size for unit in ("", "OPS", "FLOPS") for prefix, size in _DECIMAL_PREFIXES.items()
+}
+"""Operations a second by unit, as they are written: ``864MOPS``, ``2TOPS``, ``5.3 TFLOPS``, or a number of them."""
+BANDWIDTH_UNITS: Final = {
+    "": 1,
+    **{f"{prefix}B/s": size for prefix, size in {**_DECIMAL_PREFIXES, **_BINARY_PREFIXES}.items()},
+}
+"""Bytes a second by unit, as they are written: ``900 MB/s``, ``1.5GiB/s``, or a number of them."""
+_QUANTITY: Final = re.compile(rf"({DECIMAL})\s*([^0-9\s.]\S*|)")
 _SIZE: Final = re.compile(rf"({DECIMAL})\s*([A-Za-z]*)")
 _NUMBER: Final = re.compile(rf"{DECIMAL}|[0-9]{{1,30}}/0*[1-9][0-9]{{0,29}}")
 
@@ -56,6 +69,19 @@ def byte_size(value: object) -> int | None:
     unit = 1 if found is None or not found[2] else BYTE_UNITS.get(found[2])
     size = number(found[1] if found else value)
     return None if unit is None or size is None or size < 0 else ceil(size * unit)
+
+
+def quantity(text: str, units: Mapping[str, int | Fraction]) -> Fraction | None:
+    """A number with one of ``units`` behind it, exactly; a small b is a bit, a millisecond no megasecond, so a unit is taken as it is
+    written.
+
+    None for what is no number, and for a unit that is none of them.
+    """
+    from fractions import Fraction
+
+    found = _QUANTITY.fullmatch(text.strip())
+    size = units.get(found[2]) if found else None
+    return None if found is None or size is None else Fraction(found[1]) * size
 
 
 def whole(value: Any) -> int | None:

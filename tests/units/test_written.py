@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weighbridge.written import number, shown, whole
+from weighbridge.written import BANDWIDTH_UNITS, OPS_UNITS, number, quantity, shown, whole
 
 DIGITS = st.text("0123456789", min_size=1, max_size=30)
 
@@ -75,3 +75,16 @@ def test_whole_numbers_of_any_library(value: object) -> None:
 @pytest.mark.parametrize("value", [True, np.True_, 8.0, np.float64(8), "8", None, [8], np.array([3, 3]), Fraction(8)])
 def test_what_is_no_whole_number(value: object) -> None:
     assert whole(value) is None
+
+
+def test_rates_are_exact_with_the_units_that_people_write_them_in() -> None:
+    assert quantity("864 MOPS", OPS_UNITS) == quantity("0.864e9", OPS_UNITS) == 864_000_000
+    assert quantity("5.3TFLOPS", OPS_UNITS) == 5_300_000_000_000
+    assert quantity("1.5 GiB/s", BANDWIDTH_UNITS) == 3 << 29
+    assert quantity("204.8GB/s", BANDWIDTH_UNITS) == 204_800_000_000
+
+
+@pytest.mark.parametrize("text", ["", "fast", "1 mOPS", "1 Gb/s", "1e999", "1" * 31, "1 GB", "1,5"])
+def test_what_is_no_rate_is_none(text: str) -> None:
+    assert quantity(text, BANDWIDTH_UNITS) is None
+    assert quantity(text, OPS_UNITS) is None

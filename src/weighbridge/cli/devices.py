@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from weighbridge.devices.catalogue import find, names
-from weighbridge.devices.device import KINDS
+from weighbridge.devices.catalogue import by_kind, find
 from weighbridge.errors import printable
 
 __all__ = ["check_device", "list_devices", "show_device"]
@@ -16,7 +15,7 @@ def list_devices() -> int:
     from weighbridge.cli.output import look_of, show_lines
     from weighbridge.report.spans import Line, Style, clip, in_ascii
 
-    known = sorted((find(name) for name in names()), key=lambda device: KINDS.index(device.kind))
+    known = by_kind()
     name, kind = (max(len(text) for text in column) for column in zip(*((d.name, d.kind) for d in known), strict=True))
     look = look_of(sys.stdout)
     room = look.measure - name - kind - 4

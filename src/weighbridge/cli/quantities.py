@@ -8,26 +8,17 @@ from fractions import Fraction
 from typing import Final
 
 from weighbridge.errors import BadSpec
-from weighbridge.written import DECIMAL
+from weighbridge.written import BANDWIDTH_UNITS, OPS_UNITS, quantity
 
 __all__ = ["latency", "rate", "sizes"]
 
-_NUMBER: Final = re.compile(rf"({DECIMAL})\s*([^0-9\s.]\S*|)")
 _SIZE: Final = re.compile(r"[+-]?[0-9]+")
 _MOST_DIGITS: Final = 30
-_DECIMAL: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
-_BINARY: Final = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-_UNITS: Final[Mapping[str, Mapping[str, Fraction]]] = {
-    "ops_per_s": {
-        f"{prefix}{unit}": Fraction(size) for unit in ("", "OPS", "FLOPS") for prefix, size in _DECIMAL.items()
-    },
-    # A small b is a bit, and a millisecond is no megasecond: units are taken as they are written.
-    "bandwidth_bytes_per_s": {
-        "": Fraction(1),
-        **{f"{prefix}B/s": Fraction(size) for prefix, size in {**_DECIMAL, **_BINARY}.items()},
-    },
-    "latency_s": {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9)},
+_RATES: Final[Mapping[str, Mapping[str, int]]] = {
+    "ops_per_s": OPS_UNITS,
+    "bandwidth_bytes_per_s": BANDWIDTH_UNITS,
 }
+_SECONDS: Final = {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}
 _EXAMPLES: Final = {"ops_per_s": "1e9, 864MOPS or 2TOPS", "bandwidth_bytes_per_s": "1e9, 900MB/s or 25GB/s"}
 
 
@@ -44,7 +35,7 @@ def sizes(name: str, text: str) -> int | tuple[int, ...]:
 
 def rate(name: str, text: str) -> int:
     """``ops_per_s`` or ``bandwidth_bytes_per_s`` as a whole number a second.  Raises ``BadSpec``, located at ``name``."""
-    found = _quantity(name, text)
+    found = quantity(text, _RATES[name])
     if found is None or found.denominator != 1:
         raise BadSpec(f"{text!r} is no such rate", where=name, hint=f"write {_EXAMPLES[name]}")
     return int(found)
@@ -52,10 +43,4 @@ def rate(name: str, text: str) -> int:
 
 def latency(text: str) -> Fraction | None:
     """A time in seconds; None if this is not a number with its unit."""
-    return _quantity("latency_s", text.replace("µ", "u").replace("μ", "u"))
-
-
-def _quantity(name: str, text: str) -> Fraction | None:
-    found = _NUMBER.fullmatch(text.strip())
-    size = _UNITS[name].get(found[2]) if found else None
-    return None if found is None or size is None else Fraction(found[1]) * size
+    return quantity(text.replace("µ", "u").replace("μ", "u"), _SECONDS)

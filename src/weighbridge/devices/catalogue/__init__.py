@@ -8,7 +8,17 @@ from pathlib import Path
 from weighbridge.devices.device import KINDS, Device, EnergyTable
 from weighbridge.errors import BadSpec
 
-__all__ = ["energy_names", "find", "find_all", "find_energy", "find_one_by_one", "names", "path_of"]
+__all__ = [
+    "by_kind",
+    "energy_names",
+    "file_of",
+    "find",
+    "find_all",
+    "find_energy",
+    "find_one_by_one",
+    "names",
+    "path_of",
+]
 
 _FOLDER = Path(__file__).parent
 _ENERGY = _FOLDER / "energy"
@@ -17,6 +27,18 @@ _ENERGY = _FOLDER / "energy"
 def names() -> tuple[str, ...]:
     """The names of the catalogue's devices, in alphabetical order."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+def by_kind() -> tuple[Device, ...]:
+    """All devices of the catalogue, by kind, the smallest first, and by name."""
+    return tuple(sorted(map(find, names()), key=lambda device: KINDS.index(device.kind)))
+
+
+def file_of(name: str) -> bytes:
+    """The device file of a name that is one of ``names``.  Raises ``BadSpec`` for any other."""
+    if name not in names():
+        raise _unknown(name, name, names(), "device", _DEVICES)
+    return (_FOLDER / f"{name}.toml").read_bytes()
 
 
 def find(name_or_path: str) -> Device:

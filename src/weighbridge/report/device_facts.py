@@ -1,0 +1,118 @@
+"""What is said of one device: every number with its unit, its source and the doubt about it, as rows that any page can set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from weighbridge.devices.device import PERSISTENT, Device, EnergyTable, Figure, Memory, Peak, Picojoules
+from weighbridge.errors import printable
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, short, stated
+
+__all__ = ["Fact", "Facts", "device_facts", "device_notes", "device_subtitle"]
+
+_CALLED = {PERSISTENT: "a runtime's own data"}
+_LONGEST = 2000
+"""Characters of a text, as many as a device file may have in one."""
+
+
+class Fact(NamedTuple):
+    """One number: what it is of, ``figure`` short and in full with its unit, what ``more`` there is to know, ("" for nothing), where it
+    comes from, and the ``remark`` about it, which begins with "not verified" where it is that.
+    """
+
+    name: str
+    figure: str
+    more: str
+    source: str
+    remark: str
+    is_verified: bool
+
+    @property
+    def text(self) -> str:
+        """The number in a line."""
+        return f"{self.name}: {self.figure}{f'; {self.more}' if self.more else ''}"
+
+
+class Facts(NamedTuple):
+    """The numbers of one kind, ``meaning`` behind a colon of the title."""
+
+    title: str
+    meaning: str
+    facts: tuple[Fact, ...]
+
+    @property
+    def heading(self) -> str:
+        """The title and what it means."""
+        return f"{self.title}: {self.meaning}" if self.meaning else self.title
+
+
+def device_subtitle(device: Device) -> str:
+    """Its name, kind, class and core."""
+    return f"{device.name} · {device.kind} · {printable(f'{device.class_} · {device.core}', _LONGEST)}"
+
+
+def device_facts(device: Device) -> Iterator[Facts]:
+    """Rates, memories and energies, those that there are; what is from the file is fit to be shown."""
+    if device.peaks:
+        meaning = "dense operations a second; a multiply-accumulate is two"
+        yield Facts("peak rates", meaning, tuple(map(_peak, device.peaks)))
+    if device.memories:
+        yield Facts("memory", "", tuple(fact for memory in device.memories for fact in _memory(memory)))
+    if device.energy is not None:
+        title = f"energy, {printable(device.energy.process, _LONGEST)}"
+        yield Facts(title, "", tuple(_energies(device.energy)))
+
+
+def device_notes(device: Device) -> Iterator[str]:
+    """What the file notes, how many numbers are not verified, and what is left out."""
+    figures = device.figures
+    doubtful = sum(not figure.verified for figure in figures)
+    yield from (printable(note, _LONGEST) for note in device.notes)
+    if doubtful:
+        yield f"not verified: {doubtful} of {len(figures)} numbers; an estimate that rests on one says so"
+    yield from (printable(gap, _LONGEST) for gap in device.gaps)
+
+
+def _peak(peak: Peak) -> Fact:
+    value = peak.ops_per_s.value
+    figure = f"{short(value)}OPS = {exact(value)} operations/s"
+    return _fact(peak.precision, figure, printable(peak.unit), peak.ops_per_s)
+
+
+def _memory(memory: Memory) -> Iterator[Fact]:
+    name = printable(memory.name)
+    *others, last = (_CALLED.get(content, content) for content in memory.holds or ("nothing of a network",))
+    holds = f"{', '.join(others)} and {last}" if others else last
+    yield _fact(name, _sized(memory.bytes), f"holds {holds}", memory.bytes)
+    bandwidth, reserved, block = memory.bandwidth_bytes_per_s, memory.reserved_bytes, memory.largest_block_bytes
+    if bandwidth is not None:
+        figure = f"{decimal_bytes(bandwidth.value)}/s = {exact(bandwidth.value)} B/s"
+        yield _fact(f"{name}, bandwidth", figure, "", bandwidth)
+    if reserved is not None:
+        yield _fact(f"{name}, reserved", _sized(reserved), "no network can have it", reserved)
+    if block is not None:
+        yield _fact(f"{name}, largest block", _sized(block), "a network has to lie in one", block)
+
+
+def _sized(figure: Figure) -> str:
+    return f"{exact(figure.value)} B = {binary_bytes(figure.value)}"
+
+
+def _energies(table: EnergyTable) -> Iterator[Fact]:
+    for one in table.operations:
+        yield _fact(f"{one.operation} {one.precision}", _pj(one.energy_pj), "", one.energy_pj)
+    for access in table.accesses:
+        each = access.energy_pj_per_32_bit
+        yield _fact(f"32 bits from {printable(access.level)}", _pj(each), "", each)
+
+
+def _pj(each: Picojoules) -> str:
+    return f"{in_full(stated(each.value))} pJ"
+
+
+def _fact(name: str, figure: str, more: str, of: Figure | Picojoules) -> Fact:
+    note = printable(of.note, _LONGEST)
+    doubt = "note" if of.verified else "not verified"
+    remark = f"{doubt}: {note}" if note else "" if of.verified else doubt
+    return Fact(name, figure, more, printable(of.source, _LONGEST), remark, of.verified)
