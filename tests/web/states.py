@@ -7,7 +7,7 @@ from math import ceil, floor
 
 from hypothesis import strategies as st
 
-from weighbridge.web.controls import Choice, Control, Number, State
+from weighbridge.web.controls import Blank, Choice, Control, Number, State, Words
 from weighbridge.web.simulator import Simulator
 
 __all__ = ["bad_values", "states", "values"]
@@ -17,6 +17,12 @@ def values(control: Control) -> st.SearchStrategy[int | float | str | bool]:
     """What a control can have: its ends, its default, where its slider goes and all between."""
     if isinstance(control, Choice):
         return st.sampled_from(list(control.choices))
+    if isinstance(control, Blank):
+        return st.one_of(st.just(""), st.integers(0, 10**6), st.just(control.maximum))
+    if isinstance(control, Words):
+        return st.sampled_from(
+            ["", "rest=3", "conv2=4 fc6=2", "no such layer", "first=8, last=", "x" * control.longest]
+        )
     if not isinstance(control, Number):
         return st.booleans()
     ends = st.sampled_from([control.minimum, control.default, control.maximum])
@@ -44,6 +50,10 @@ def states(simulator: Simulator) -> st.SearchStrategy[State]:
 def bad_values(control: Control) -> list[str]:
     """Texts that a control cannot have."""
     words = ["", "x", "nan", "inf", "1e9999", "-" * 70, "<b>", "\u202e1", "None", "٣"]
+    if isinstance(control, Blank):
+        return [*words[1:], "-1", "1.5", "1,00", "9" * 30, "9" * 4000]
+    if isinstance(control, Words):
+        return ["x" * (control.longest + 1), "\u202e1", "one\ntwo", "\x00"]
     if not isinstance(control, Number):
         return [*words, "2", "-1"]
     outside = [str(Fraction(str(control.minimum)) - 1), f"{Fraction(str(control.maximum)) + 1}", "9" * 30, "9" * 4000]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.web.states import bad_values, values
-from weighbridge.web.controls import Choice, Control, Number, State, Switch, address, stated
+from weighbridge.web.controls import Blank, Choice, Control, Number, State, Switch, Words, address, stated
 
 COUNT = Number("count", "count", 3, 1, 1000, reach=64)
 RATE = Number("rate", "rate", 30, 0.001, 10**6, reach=120, step=0.1)
@@ -17,7 +17,9 @@ TINY = Number("tiny", "tiny", 1e-6, 1e-12, 1e20, step=1e-12, is_log=True)
 SIGNED = Number("signed", "signed", 0, -10, 10, step=0.25)
 KIND = Choice("kind", "kind", "first", {"first": "the first", "second": "the second"})
 BIAS = Switch("bias", "bias", False)
-ALL: tuple[Control, ...] = (COUNT, RATE, TINY, SIGNED, KIND, BIAS)
+ANSWER = Blank("answer", "answer", 10**9)
+LINE = Words("line", "line", longest=20)
+ALL: tuple[Control, ...] = (COUNT, RATE, TINY, SIGNED, KIND, BIAS, ANSWER, LINE)
 DEFAULTS = {one.name: one.default for one in ALL}
 
 
@@ -62,6 +64,11 @@ def test_no_text_is_taken_for_a_value_that_its_control_cannot_have(query: list[t
             assert isinstance(value, int) or not control.is_whole
         elif isinstance(control, Choice):
             assert value in control.choices
+        elif isinstance(control, Blank):
+            assert value == "" or (type(value) is int and 0 <= value <= control.maximum)
+        elif isinstance(control, Words):
+            assert isinstance(value, str)
+            assert value.isprintable()
         else:
             assert isinstance(value, bool)
     for name, what in found.faults.items():
@@ -79,12 +86,43 @@ def test_no_text_is_taken_for_a_value_that_its_control_cannot_have(query: list[t
         ("kind", "frist", "there is no 'frist'; did you mean first?"),
         ("kind", "", "there is no ''"),
         ("bias", "maybe", "must be 1 or 0"),
+        ("answer", "-1", "must be a whole number from 0 to 1,000,000,000, or empty"),
+        ("line", "x" * 21, "must have at most 20 characters"),
+        ("line", "one\ttwo", "must be a line of characters that can be shown"),
         ("cuont", "1", "there is no such control; did you mean count?"),
         ("zzz", "1", "there is no such control"),
     ],
 )
 def test_a_fault_says_what_would_do(name: str, text: str, fault: str) -> None:
     assert said(**{name: text})[1] == {name: fault}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("count", "1,000", 1000),
+        ("count", "1_000", 1000),
+        ("count", "1e3", 1000),
+        ("count", " 12 ", 12),
+        ("count", "1000.0", 1000),
+        ("rate", "29.97", 29.97),
+        ("rate", "30000/1001", 30000 / 1001),
+        ("rate", "1,000.5", 1000.5),
+        ("signed", "-2.50", -2.5),
+        ("answer", "884,736", 884736),
+        ("answer", "8.84736e5", 884736),
+        ("answer", "", ""),
+        ("line", "  first=8 ", "first=8"),
+    ],
+)
+def test_values_are_taken_as_people_write_them(name: str, text: str, value: object) -> None:
+    assert said(**{name: text}) == ({**DEFAULTS, name: value}, {})
+
+
+@pytest.mark.parametrize("text", ["1,00", "1_0", ",100", "1,000_000", "1.000,5", "1,5", "0x10", "1e3e3", "1 000"])
+def test_what_could_be_two_numbers_is_none(text: str) -> None:
+    """Commas and underscores group thousands; where they do not, nobody can tell what was meant."""
+    assert list(said(count=text)[1]) == ["count"]
 
 
 def test_a_name_that_is_there_twice_is_a_fault_and_the_first_value_holds() -> None:

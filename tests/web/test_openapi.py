@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from tests.web.client import ask, fresh
 from tests.web.states import states
 from weighbridge import __version__
-from weighbridge.web.controls import Number, State, Switch, stated, written
+from weighbridge.web.controls import Blank, Number, State, Switch, Words, stated, written
 from weighbridge.web.simulator import Simulator, answered, plain
 from weighbridge.web.simulators import simulators
 
@@ -85,6 +85,10 @@ def test_the_parameters_are_the_controls(simulator: Simulator, document: Any) ->
         if isinstance(control, Number):
             assert (schema["minimum"], schema["maximum"]) == (control.minimum, control.maximum)
             assert (schema["type"] == "integer") == control.is_whole
+        elif isinstance(control, Blank):
+            assert schema["oneOf"] == [{"type": "integer", "minimum": 0, "maximum": control.maximum}, {"const": ""}]
+        elif isinstance(control, Words):
+            assert (schema["type"], schema["maxLength"]) == ("string", control.longest)
         else:
             assert schema["enum"] == (["0", "1"] if isinstance(control, Switch) else list(control.choices))
 
@@ -93,7 +97,9 @@ def test_the_parameters_are_the_controls(simulator: Simulator, document: Any) ->
 def test_the_ends_that_a_schema_names_are_taken(simulator: Simulator, document: Any) -> None:
     for parameter in document["paths"][f"/{simulator.name}.json"]["get"]["parameters"]:
         schema = parameter["schema"]
-        for value in schema.get("enum", [schema.get("minimum"), schema.get("maximum")]):
+        ranged = schema["oneOf"][0] if "oneOf" in schema else schema
+        ends = [ranged[end] for end in ("minimum", "maximum") if end in ranged]
+        for value in schema.get("enum", [*ends, schema["default"]]):
             found = stated(simulator.controls, [(parameter["name"], str(value))])
             assert found.faults == {}, (parameter["name"], value)
 
@@ -143,6 +149,7 @@ def check(simulator: Simulator, twin: Mapping[str, Any]) -> None:
         if one["value"] is None:
             assert "?" in one["shown"], one
     assert set(twin["unused"]) <= controls
+    assert set(twin["remarks"]) <= controls
     for table in twin["tables"]:
         assert len(table["numbers"]) == len(table["columns"])
         assert {len(row) for row in table["rows"]} <= {len(table["columns"])}

@@ -1,7 +1,8 @@
-"""What moves a simulator: numbers, choices and switches, and how an address says where they stand."""
+"""What moves a simulator: numbers, choices, switches and texts, and how an address says where they stand."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
@@ -14,16 +15,18 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import in_full
 from weighbridge.written import number
 
-__all__ = ["Choice", "Control", "Number", "State", "Stated", "Switch", "address", "stated", "written"]
+__all__ = ["Blank", "Choice", "Control", "Number", "State", "Stated", "Switch", "Words", "address", "stated", "written"]
 
 _LONGEST: Final = 60
 """Characters of a value: more are no number that a control can have."""
 _LONG: Final = 10**15
 """From here on a number is written with its exponent."""
+_GROUPED: Final = re.compile(r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:_[0-9]{3})+)(?:\.[0-9]+)?")
+"""A number whose digits are grouped by thousands, as the pages write them and as Python takes them."""
 _SWITCHES: Final = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
 
 State = Mapping[str, int | float | str | bool]
-"""Where the controls of a simulator stand, by their names."""
+"""Where the controls of a simulator stand, by their names; "" is a blank that nobody has filled in."""
 
 
 class Number(NamedTuple):
@@ -90,7 +93,35 @@ class Switch(NamedTuple):
         return "switch"
 
 
-Control = Number | Choice | Switch
+class Blank(NamedTuple):
+    """A place to fill in: a whole number from 0 to ``maximum``, or nothing, which is its default."""
+
+    name: str
+    label: str
+    maximum: int
+    meaning: str = ""
+    default: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "blank"
+
+
+class Words(NamedTuple):
+    """A line of text of at most ``longest`` characters; what it may say is for the simulator to judge."""
+
+    name: str
+    label: str
+    default: str = ""
+    longest: int = 200
+    meaning: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "words"
+
+
+Control = Number | Choice | Switch | Blank | Words
 
 
 class Stated(NamedTuple):
@@ -144,6 +175,10 @@ class _Fault(NamedTuple):
 def _read(control: Control, text: str) -> int | float | str | bool | _Fault:
     if isinstance(control, Number):
         return _number(control, text)
+    if isinstance(control, Blank):
+        return _blank(control, text)
+    if isinstance(control, Words):
+        return _words(control, text)
     if isinstance(control, Switch):
         found = _SWITCHES.get(text.lower())
         return _Fault("must be 1 or 0") if found is None else found
@@ -153,8 +188,30 @@ def _read(control: Control, text: str) -> int | float | str | bool | _Fault:
     return _Fault(f"there is no {printable(text, 30)!r}{f'; did you mean {near[0]}?' if near else ''}")
 
 
+def _blank(control: Blank, text: str) -> int | str | _Fault:
+    value = _amount(text)
+    if not text:
+        return ""
+    if value is None or value.denominator != 1 or not 0 <= value <= control.maximum:
+        return _Fault(f"must be a whole number from 0 to {_shown(control.maximum)}, or empty")
+    return int(value)
+
+
+def _words(control: Words, text: str) -> str | _Fault:
+    if len(text) > control.longest:
+        return _Fault(f"must have at most {control.longest} characters")
+    return text if text.isprintable() else _Fault("must be a line of characters that can be shown")
+
+
+def _amount(text: str) -> Fraction | None:
+    """The number that somebody wrote, its thousands grouped or not."""
+    if len(text) > _LONGEST:
+        return None
+    return number(text.replace(",", "").replace("_", "") if _GROUPED.fullmatch(text) else text)
+
+
 def _number(control: Number, text: str) -> int | float | _Fault:
-    value = number(text) if len(text) <= _LONGEST else None
+    value = _amount(text)
     kind = "a whole number" if control.is_whole else "a number"
     wanted = f"must be {kind} from {_shown(control.minimum)} to {_shown(control.maximum)}"
     # A float's own value is not the one that is written: 1/10 is below that of 0.1.

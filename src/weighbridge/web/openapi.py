@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from weighbridge.web.controls import Control, Number, Switch
+from weighbridge.web.controls import Blank, Control, Number, Switch, Words
 from weighbridge.web.simulator import Simulator
 
 __all__ = ["document"]
@@ -24,6 +24,7 @@ _ANSWER: Final[Mapping[str, Any]] = {
         "plots",
         "tables",
         "unused",
+        "remarks",
         "notes",
     ],
     "properties": {
@@ -84,6 +85,11 @@ _ANSWER: Final[Mapping[str, Any]] = {
             },
         },
         "unused": {**_TEXTS, "description": "Controls that mean nothing in this state."},
+        "remarks": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": "What is said of the value of a control, by its name: of an answer whether it is right.",
+        },
         "notes": _TEXTS,
     },
 }
@@ -133,4 +139,9 @@ def _schema(control: Control) -> Mapping[str, Any]:
     if isinstance(control, Number):
         kind = "integer" if control.is_whole else "number"
         return {"type": kind, "minimum": control.minimum, "maximum": control.maximum, "default": control.default}
+    if isinstance(control, Blank):
+        filled = {"type": "integer", "minimum": 0, "maximum": control.maximum}
+        return {"oneOf": [filled, {"const": ""}], "default": control.default}
+    if isinstance(control, Words):
+        return {"type": "string", "maxLength": control.longest, "default": control.default}
     return {"type": "string", "enum": list(control.choices), "default": control.default}

@@ -37,13 +37,17 @@ class Plot(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """All that a state comes to.  ``unused`` are controls that mean nothing in it; ``sentences`` say what it comes to."""
+    """All that a state comes to.  ``unused`` are controls that mean nothing in it; ``sentences`` say what it comes to.
+
+    ``remarks`` stand beside controls, by their names: what is to be said of a value that is no fault.
+    """
 
     readouts: tuple[Readout, ...]
     sentences: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
     tables: tuple[Grid, ...] = ()
     unused: tuple[str, ...] = ()
+    remarks: Mapping[str, str] = {}
     notes: tuple[str, ...] = ()
 
 
@@ -103,6 +107,7 @@ def plain(simulator: Simulator, found: Stated, answer: Answer | None) -> dict[st
         "plots": None if answer is None else [_plot(one) for one in answer.plots],
         "tables": None if answer is None else [_table(one) for one in answer.tables],
         "unused": [] if answer is None else list(answer.unused),
+        "remarks": {} if answer is None else dict(answer.remarks),
         "notes": [] if answer is None else list(answer.notes),
     }
 

@@ -25,12 +25,14 @@ def simulators() -> Mapping[str, Simulator]:
     from weighbridge.web.simulators.peak import peak
     from weighbridge.web.simulators.separable import separable
     from weighbridge.web.simulators.street import street
+    from weighbridge.web.simulators.table import table
     from weighbridge.web.simulators.training import training
     from weighbridge.web.simulators.ucurve import ucurve
 
     every = (
         arrows(),
         layer(),
+        table(),
         separable(),
         model_size(),
         budgets(),

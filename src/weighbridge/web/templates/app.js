@@ -31,7 +31,7 @@ function fromBar(bar) {
 
 function slide(box) {
   const bar = slider(box);
-  const value = Number(field(box).value);
+  const value = Number(field(box).value.replace(/[,_](?=\d{3})/g, ""));
   if (!bar || !Number.isFinite(value)) return;
   bar.value = toBar(bar, value);
   if (isLog(bar)) bar.setAttribute("aria-valuetext", field(box).value);
@@ -164,7 +164,10 @@ function show(found) {
   if (!isGood) return;
   document.querySelector("#answer > .missing")?.remove();
   document.getElementById("twin").href = `${path}.json${query()}`;
-  for (const [name, box] of boxes) box.classList.toggle("unused", found.unused.includes(name));
+  for (const [name, box] of boxes) {
+    box.classList.toggle("unused", found.unused.includes(name));
+    box.querySelector(".remark").textContent = found.remarks[name] ?? "";
+  }
   document.getElementById("sentences").replaceChildren(...found.sentences.map((text) => element("p", "sentence", text)));
   document.getElementById("notes").replaceChildren(...found.notes.map((text) => element("li", "note", text)));
   readouts(found.readouts);
