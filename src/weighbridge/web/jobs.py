@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from weighbridge.report.around import Around
     from weighbridge.report.comparison import Comparison
 
-__all__ = ["Order", "Saved", "compared_json", "compared_page", "graph_json", "report_json", "report_page", "saved_page"]
+__all__ = [
+    "Order",
+    "Saved",
+    "compared_json",
+    "compared_page",
+    "graph_json",
+    "report_json",
+    "report_page",
+    "saved_json",
+    "saved_page",
+]
 
 _A_PAGE = "a page with charts"
 
@@ -68,6 +78,11 @@ def report_page(order: Order, around: Around) -> bytes:
 def saved_page(saved: Saved, around: Around) -> bytes:
     """A saved report as a page."""
     return _page(_read(saved), around)
+
+
+def saved_json(saved: Saved) -> bytes:
+    """A saved report as JSON, which it is once it has been read."""
+    return _read(saved).to_json().encode()
 
 
 def graph_json(order: Order) -> bytes:
@@ -117,7 +132,10 @@ def _at(order: Order) -> Iterator[str]:
     """
     place = order.folder or str(Path(__file__).parent / "templates")
     before = Path.cwd()
-    os.chdir(place)
+    try:
+        os.chdir(place)
+    except FileNotFoundError:  # another upload took its room
+        raise BadSpec("this model is not here any more", where="model", hint="upload it again") from None
     try:
         yield f"{order.source}:{order.choices}" if order.choices else order.source
     finally:
