@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
 
-__all__ = ["demand_of", "load", "report_of", "weigh"]
+__all__ = ["demand_of", "deployed_of", "load", "report_of", "weigh"]
 
 Module = Any
 """A ``torch.nn.Module``, whose type is not known here."""
@@ -240,6 +240,17 @@ def demand_of(graph: Graph, precision: str | None = None) -> Demand:
     rules, precision = widths_of(None, None, precision)
     _, deployed, facts, memory = _weighed(graph, Choices((), rules, precision, None, False))
     return demand(deployed, facts, memory)
+
+
+def deployed_of(graph: Graph, weight_bits: WeightBits | None = None, activation_bits: int | None = None) -> Graph:
+    """The graph that runs, at the widths that are asked for: what ``weigh`` plans the memory of and counts.
+
+    Raises ``BadSpec`` for a width or a target that does not exist.
+    """
+    from weighbridge.passes import deploy
+
+    rules, _ = widths_of(weight_bits, activation_bits, None)
+    return deploy(_held(graph, Choices((), rules, None, None, False)))
 
 
 def _weighed(graph: Graph, choices: Choices) -> tuple[Graph, Graph, NetworkFacts, MemoryPlan]:

@@ -5,6 +5,6 @@
 """
 
 from weighbridge.counts.facts import Activations, ConventionFacts, NetworkFacts, NodeFacts, Uncounted
-from weighbridge.counts.network import count
+from weighbridge.counts.network import count, parameters
 
-__all__ = ["Activations", "ConventionFacts", "NetworkFacts", "NodeFacts", "Uncounted", "count"]
+__all__ = ["Activations", "ConventionFacts", "NetworkFacts", "NodeFacts", "Uncounted", "count", "parameters"]

@@ -13,7 +13,7 @@ from weighbridge.operators.record import Op, Work, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors, uses_in_both
 
-__all__ = ["count"]
+__all__ = ["count", "parameters"]
 
 
 def count(
@@ -54,7 +54,7 @@ def count(
     if nonzero_macs is None:
         notes.append(_uneven(nodes))
     return NetworkFacts(
-        parameters=sum(stored.elements.values()),
+        parameters=parameters(held),
         weights=stored.elements["weight"],
         biases=stored.elements["bias"],
         other_parameters=stored.elements["other"],
@@ -76,6 +76,11 @@ def count(
         nonzero_parameters=stored.nonzeros,
         nonzero_macs=nonzero_macs,
     )
+
+
+def parameters(held: Graph) -> int:
+    """How many parameters the model holds, each storage once; one of unknown shape is in no count, as ``facts.notes`` say."""
+    return sum(tensor.elements or 0 for tensor in held.stored_everywhere() if tensor.role is Role.PARAMETER)
 
 
 def _uneven(nodes: Iterable[NodeFacts]) -> str:

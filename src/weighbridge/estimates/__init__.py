@@ -5,7 +5,7 @@
 
 from weighbridge.estimates.charge import Battery, Charge, battery_named, charge
 from weighbridge.estimates.deadline import Deadline, deadline, frames_missed
-from weighbridge.estimates.demand import ArenaDemand, Demand, NodeDemand, demand
+from weighbridge.estimates.demand import ArenaDemand, Demand, NodeDemand, demand, stored_bytes, stored_exact
 from weighbridge.estimates.energy import Arithmetic, Bill, DeviceEnergy, LevelEnergy, bill, device_energy
 from weighbridge.estimates.estimate import Conditions, Estimate, estimate
 from weighbridge.estimates.fit import Fit, Region, fit
@@ -61,6 +61,8 @@ __all__ = [
     "placed",
     "precision_named",
     "roofs",
+    "stored_bytes",
+    "stored_exact",
     "throughput",
     "training_fit",
     "utilisation",

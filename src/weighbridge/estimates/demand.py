@@ -16,7 +16,7 @@ from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import parameter_uses, runs, static_sources, static_tensors
 
-__all__ = ["LIVE", "ArenaDemand", "Demand", "NodeDemand", "demand"]
+__all__ = ["LIVE", "ArenaDemand", "Demand", "NodeDemand", "demand", "stored_bytes", "stored_exact"]
 
 LIVE: Final = "live"
 """The memory policy that decides what activations need where no runtime plans them."""
@@ -94,11 +94,9 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
     static = static_tensors(deployed, operators)
     stored = {tensor.id: tensor for tensor in deployed.stored_everywhere()}
     moved = _moved(deployed, facts, stored, operators, static)
-    sizes = [tensor.bytes for tensor in stored.values()]
-    known = [size for size in sizes if size is not None]
     return Demand(
-        stored_bytes=sum(known) if len(known) == len(sizes) else None,
-        stored_exact=not _has_unknown(deployed),
+        stored_bytes=stored_bytes(deployed),
+        stored_exact=stored_exact(deployed),
         weight_bytes=known_total(stored[weight].bytes for weight in moved.weights if weight in stored),
         weight_read_bytes=moved.weight_bytes,
         peak_bytes=memory.peak_bytes.get(LIVE),
@@ -116,6 +114,18 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         nodes=moved.nodes,
         variable_bytes=memory.variable_bytes,
         arena=_arena(deployed, memory),
+    )
+
+
+def stored_bytes(deployed: Graph) -> int | None:
+    """Parameters, buffers and constants of a deployed graph and of all its bodies, each storage once; None where a size is unknown."""
+    return known_total(tensor.bytes for tensor in deployed.stored_everywhere())
+
+
+def stored_exact(deployed: Graph) -> bool:
+    """Whether that is all: a node without a rule may keep more in places we cannot see."""
+    return all(
+        node.operator != UNKNOWN and all(stored_exact(body.graph) for body in node.bodies) for node in deployed.nodes
     )
 
 
@@ -220,9 +230,3 @@ def _node(counted: NodeFacts, kept: int, taken: int, precision: str | None, exac
     exact = exact and counted.macs_exact and None not in (counted.read_bytes, counted.write_bytes)
     running = max(0, reads - kept) + (counted.write_bytes or 0)
     return NodeDemand(counted.name, 2 * (counted.macs or 0), precision, kept, running, exact)
-
-
-def _has_unknown(graph: Graph) -> bool:
-    return any(
-        node.operator == UNKNOWN or any(_has_unknown(body.graph) for body in node.bodies) for node in graph.nodes
-    )

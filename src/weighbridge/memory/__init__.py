@@ -15,7 +15,7 @@ Stored tensors (parameters, buffers, constants) are not in these figures, and ne
 a record has the latter.
 """
 
-from weighbridge.memory.plan import plan
+from weighbridge.memory.plan import plan, plan_of_values
 from weighbridge.memory.records import (
     ARENA,
     IN_PLACE,
@@ -39,4 +39,5 @@ __all__ = [
     "PlacedBuffer",
     "TensorSpan",
     "plan",
+    "plan_of_values",
 ]

@@ -18,7 +18,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 
-__all__ = ["plan"]
+__all__ = ["plan", "plan_of_values"]
 
 _NO_BLOCKS: Final = "the source does not say which modules are blocks"
 _REPEATED: Final = "a block runs several times in a row, and where one call ends is not known"
@@ -49,33 +49,39 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, scratch: s
     ``if`` beside that of the branch.
     """
     spans = lifetimes(deployed, operators)
+    made = _of_values(deployed, spans, operators)
+    arena = arena_peak(deployed, spans, operators, scratch)
+    made = _with_arena(arena, _with_eager(deployed, spans, made))
+    made = _with_bricks(deployed, spans, operators, made)
+    return made if deployed.arena is None else _with_persistent(deployed.arena, made)
+
+
+def plan_of_values(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan:
+    """``plan`` under the policies that follow from values alone: ``pair``, ``live`` and ``held`` in all their forms.
+
+    Those of a runtime (``eager``, ``arena_tflm``, ``nhcwb16_vela``), offsets and what a runtime keeps for itself are not in it.
+    """
+    return _of_values(deployed, lifetimes(deployed, operators), operators)
+
+
+def _of_values(deployed: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> MemoryPlan:
     profiles = dict(profiles_by_policy(deployed, spans, operators))
     layers = [place for place, node in enumerate(spans.nodes) if is_layer(node, spans)]
     peaks = dict(_peaks(profiles, spans, layers))
     unknown = list(dict.fromkeys(_unknown(spans, operators)))
     notes = (_missing(unknown),) if unknown else ()
-    arena = arena_peak(deployed, spans, operators, scratch)
-    offsets = {} if isinstance(arena, str) else arena.offsets
-    made = MemoryPlan(
+    return MemoryPlan(
         peak_bytes={policy: peak.bytes for policy, peak in peaks.items()},
         peak_elements={policy: peak.elements for policy, peak in peaks.items()},
         peak_node={policy: peak.node for policy, peak in peaks.items()},
         profile={policy: tuple(profile.bytes) for policy, profile in profiles.items() if profile is not None},
-        tensors=tuple(
-            [
-                TensorSpan(name, size, first, last, offsets.get(name))
-                for name, size, _, first, last in spans.storages.values()
-            ]
-        ),
+        tensors=tuple([TensorSpan(name, size, first, last) for name, size, _, first, last in spans.storages.values()]),
         variable_bytes=_variable_bytes(deployed),
         persistent_bytes=None,
         exact=not unknown,
         inapplicable=dict(_inapplicable(deployed, profiles, has_layers=bool(layers))),
         notes=notes,
     )
-    made = _with_arena(arena, _with_eager(deployed, spans, made))
-    made = _with_bricks(deployed, spans, operators, made)
-    return made if deployed.arena is None else _with_persistent(deployed.arena, made)
 
 
 def _missing(unknown: Sequence[str]) -> str:
@@ -108,6 +114,12 @@ def _with_arena(found: ArenaPeak | str, made: MemoryPlan) -> MemoryPlan:
         peak_elements={**made.peak_elements, ARENA: None},
         peak_node={**made.peak_node, ARENA: found.node},
         profile=made.profile if found.profile is None else {**made.profile, ARENA: found.profile},
+        tensors=tuple(
+            [
+                TensorSpan(name, size, first, last, found.offsets.get(name))
+                for name, size, first, last, _ in made.tensors
+            ]
+        ),
         arena=found.plan,
     )
 

@@ -176,8 +176,10 @@ def _depthwise_overwrites(call: Call, name: str, operand: TensorType) -> int | N
 
     With a stride the results close up, so that x and result take the larger of the two (MCUNetV2, Lin et al. 2021).
     """
+    if name != "x":
+        return None
     geometry = _geometry(call)
-    if name != "x" or not geometry.groups == geometry.c_i == geometry.c_o:
+    if not geometry.groups == geometry.c_i == geometry.c_o:
         return None
     return prod(geometry.output)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
@@ -137,6 +138,7 @@ def _stored(tensor: Tensor, widths: Mapping[str, int]) -> Tensor:
     return tensor if bits is None else replace(tensor, dtype=_type_of(tensor.dtype, bits))
 
 
+@lru_cache(maxsize=256)
 def _type_of(dtype: DType, bits: int) -> DType:
     """The type of a tensor of type ``dtype`` at another width: as it is where it has that width already."""
     if dtype.bits == bits:

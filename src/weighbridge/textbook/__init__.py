@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from weighbridge.errors import BadSpec
@@ -27,6 +28,12 @@ def specification(name: str) -> Specification:
     if name not in known:
         hint = f"the textbook networks are {', '.join(known)}"
         raise BadSpec(f"there is no textbook network {name!r}{nearest(name, known)}", hint=hint)
+    return _read(name)
+
+
+@cache
+def _read(name: str) -> Specification:
+    """One file is built many times, at each batch and resolution that somebody asks for, and reading it takes as long as that."""
     return read_toml((_FOLDER / f"{name}.toml").read_bytes(), name)
 
 

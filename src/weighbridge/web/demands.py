@@ -1,4 +1,7 @@
-"""What networks ask of devices in general, and the devices of the catalogue, each read once: what estimates of simulators begin with."""
+"""What networks ask of devices in general, and the devices of the catalogue, each read once: what estimates of simulators begin with.
+
+A slider asks anew at every width, so each figure is asked for where it is needed and not with the whole report.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,19 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from weighbridge.api import demand_of
+from weighbridge.api import demand_of, deployed_of
+from weighbridge.counts import parameters
 from weighbridge.devices.catalogue import find, names
 from weighbridge.devices.device import Device
-from weighbridge.estimates import Demand
+from weighbridge.estimates import Demand, stored_bytes, stored_exact
+from weighbridge.memory import MemoryPlan, plan_of_values
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.operators.table import OPERATORS
+from weighbridge.passes.static import runs, static_tensors
 from weighbridge.web.controls import Choice, Number
 from weighbridge.web.networks import graph_of
 
-__all__ = ["batch_number", "demanded", "device", "device_choices", "precision_choice"]
+__all__ = ["Kept", "batch_number", "demanded", "device", "device_choices", "kept", "precision_choice"]
 
 _LARGEST_BATCH: Final = 65_536
 """What every textbook network takes."""
@@ -49,3 +57,26 @@ def device(name: str) -> Device:
 def demanded(network: str, batch: int, precision: str) -> Demand:
     """What a textbook network asks of any device, of ``batch`` inputs at ``precision``.  Raises ``BadSpec``."""
     return demand_of(graph_of(network, batch), precision)
+
+
+class Kept(NamedTuple):
+    """What a network keeps in memory: its parameters, the bytes of all that is stored, and the plan of its values.
+
+    ``names`` are the nodes that the plan's profiles go through.
+    """
+
+    parameters: int
+    stored_bytes: int | None
+    stored_exact: bool
+    memory: MemoryPlan
+    names: tuple[str, ...]
+
+
+@lru_cache(_KEPT)
+def kept(network: str, bits: int) -> Kept:
+    """What a textbook network keeps with weights and activations of ``bits`` bits.  Raises ``BadSpec``."""
+    graph = graph_of(network)
+    deployed = deployed_of(graph, bits, bits)
+    static = static_tensors(deployed, OPERATORS)
+    names = tuple(node.name for node in deployed.nodes if runs(node, static))
+    return Kept(parameters(graph), stored_bytes(deployed), stored_exact(deployed), plan_of_values(deployed), names)

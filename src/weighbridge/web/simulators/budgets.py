@@ -13,13 +13,12 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.peaks import LIVE, peaks
-from weighbridge.report.record import Report
 from weighbridge.units import exact, in_full, significant, stated
 from weighbridge.web.boards import Budget, board_choice, board_named, budget_of
 from weighbridge.web.controls import Choice, Control, Number, State
+from weighbridge.web.demands import Kept, kept
 from weighbridge.web.figures import UNKNOWN as NOT_KNOWN
 from weighbridge.web.figures import count, size, words
-from weighbridge.web.networks import weighed
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
 
 __all__ = ["budgets"]
@@ -99,27 +98,23 @@ class _Network(NamedTuple):
     key: str
     name: str
     title: str
-    report: Report
+    kept: Kept
     policy: str
     flash: Budget
     sram: Budget
 
     @property
-    def stored_bytes(self) -> int | None:
-        return next(one.needed_bytes for one in self.report.on[0].fit.regions if WEIGHTS in one.holds)
-
-    @property
     def peak_bytes(self) -> int | None:
-        return self.report.memory.peak_bytes[self.policy]
+        return self.kept.memory.peak_bytes[self.policy]
 
     @property
     def weights(self) -> Room:
-        need = Need(WEIGHTS, self.stored_bytes, self.report.facts.exact and self.stored_bytes is not None)
+        need = Need(WEIGHTS, self.kept.stored_bytes, self.kept.stored_exact and self.kept.stored_bytes is not None)
         return room([need], self.flash.available_bytes)
 
     @property
     def activations(self) -> Room:
-        need = Need(ACTIVATIONS, self.peak_bytes, self.report.memory.exact and self.peak_bytes is not None)
+        need = Need(ACTIVATIONS, self.peak_bytes, self.kept.memory.exact and self.peak_bytes is not None)
         return room([need], self.sram.available_bytes)
 
     @property
@@ -131,7 +126,7 @@ class _Network(NamedTuple):
 def _answer(state: State) -> Answer:
     networks = tuple(_networks(state))
     mobilenet = next(one for one in networks if one.key == _MOBILENET)
-    blocks, line = _by_block(mobilenet.report), int(state["line_kib"]) * _KIB
+    blocks, line = _by_block(mobilenet.kept), int(state["line_kib"]) * _KIB
     first = networks[0]
     notes = dict.fromkeys((*_assumptions(first), *first.flash.notes, *first.sram.notes))
     return Answer(
@@ -144,8 +139,8 @@ def _answer(state: State) -> Answer:
 
 
 def _networks(state: State) -> Iterator[_Network]:
-    on, bits = str(state["on"]), int(state["bits"])
-    board = board_named(on)
+    board, bits, policy = board_named(str(state["on"])), int(state["bits"]), str(state["policy"])
+    flash, sram = budget_of(board, WEIGHTS), budget_of(board, ACTIVATIONS)
     width, resolution = in_full(stated(float(state["width"]))), state["resolution"]
     mobilenet = f"{_MOBILENET}:width={width},resolution={resolution}"
     for key, source, name, title in (
@@ -153,25 +148,24 @@ def _networks(state: State) -> Iterator[_Network]:
         (_MOBILENET, mobilenet, "MobileNetV2", f"MobileNetV2 at width {width}, {resolution} pixels"),
         (_MCUNET, _MCUNET, "MCUNet-in4", "MCUNet-in4"),
     ):
-        report, policy = weighed(source, bits, on), str(state["policy"])
-        yield _Network(key, name, title, report, policy, budget_of(board, WEIGHTS), budget_of(board, ACTIVATIONS))
+        yield _Network(key, name, title, kept(source, bits), policy, flash, sram)
 
 
 def _of(one: _Network) -> Iterator[Readout]:
     key, group = one.key, one.name
-    yield count(f"{key}.parameters", "parameters", one.report.facts.parameters, group, one.title)
-    yield size(f"{key}.stored_bytes", "to be stored", one.stored_bytes, group, "weights, biases and constants")
+    yield count(f"{key}.parameters", "parameters", one.kept.parameters, group, one.title)
+    yield size(f"{key}.stored_bytes", "to be stored", one.kept.stored_bytes, group, "weights, biases and constants")
     flash = f"{exact(one.flash.available_bytes)} B, {one.flash.title}"
     yield words(f"{key}.flash_verdict", "in flash", one.weights.verdict, group, flash)
     yield size(f"{key}.peak_bytes", "peak", one.peak_bytes, group, f"under the policy {one.policy}")
-    yield words(f"{key}.peak_node", "set by", one.report.memory.peak_node[one.policy], group)
+    yield words(f"{key}.peak_node", "set by", one.kept.memory.peak_node[one.policy], group)
     sram = f"{exact(one.sram.available_bytes)} B, {one.sram.title}"
     yield words(f"{key}.sram_verdict", "in SRAM", one.activations.verdict, group, sram)
 
 
 def _sentence(networks: tuple[_Network, ...]) -> str:
     resnet, mobilenet = networks[:2]
-    parameters = _ratio(resnet.report.facts.parameters, mobilenet.report.facts.parameters)
+    parameters = _ratio(resnet.kept.parameters, mobilenet.kept.parameters)
     peak = _ratio(mobilenet.peak_bytes, resnet.peak_bytes)
     return (
         f"ResNet-18 has {parameters} times the parameters of {mobilenet.title}, which has {peak} times the peak of ResNet-18; "
@@ -191,7 +185,7 @@ def _ratio(one: int | None, other: int | None) -> str:
 
 
 def _assumptions(one: _Network) -> Iterator[str]:
-    for topic, said in peaks(one.report.memory).assumptions:
+    for topic, said in peaks(one.kept.memory).assumptions:
         if topic in (one.policy.removesuffix(IN_PLACE), "held", "layer by layer", "weights", "scratch"):
             yield f"{topic}: {said}"
 
@@ -203,8 +197,8 @@ def _table(networks: tuple[_Network, ...]) -> Grid:
         GridRow(
             (
                 one.title,
-                exact(one.report.facts.parameters),
-                _shown(one.stored_bytes),
+                exact(one.kept.parameters),
+                _shown(one.kept.stored_bytes),
                 one.weights.verdict,
                 _shown(one.peak_bytes),
                 one.activations.verdict,
@@ -224,7 +218,7 @@ def _bars(networks: tuple[_Network, ...]) -> Plot:
     rows: list[Mapping[str, Figure]] = []
     for one in networks:
         for memory, needed, budget, verdict in (
-            ("flash", one.stored_bytes, one.flash, one.weights.verdict),
+            ("flash", one.kept.stored_bytes, one.flash, one.weights.verdict),
             ("SRAM", one.peak_bytes, one.sram, one.activations.verdict),
         ):
             available = budget.available_bytes
@@ -283,11 +277,11 @@ _BARS: Final[Mapping[str, Any]] = {
 }
 
 
-def _by_block(report: Report) -> dict[str, int | None]:
+def _by_block(network: Kept) -> dict[str, int | None]:
     """The most that is alive in each block while it runs; None where a size is unknown."""
     found: dict[str, int | None] = {}
-    for node, alive in zip(report.nodes, report.memory.profile[_BLOCK_POLICY], strict=True):
-        block = node.name.partition(".")[0]
+    for name, alive in zip(network.names, network.memory.profile[_BLOCK_POLICY], strict=True):
+        block = name.partition(".")[0]
         if block in _BLOCKS:
             most = found.get(block, 0)
             found[block] = None if most is None or alive is None else max(most, alive)
