@@ -8,22 +8,23 @@ from functools import lru_cache
 from typing import Any, Final
 
 from weighbridge.api import weigh
-from weighbridge.compressing import compress
-from weighbridge.compression import Compression
 from weighbridge.counts import NodeFacts
 from weighbridge.errors import BadSpec
-from weighbridge.graph import Graph
+from weighbridge.graph import Graph, Tensor
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.passes import bit_rules, set_bits
+from weighbridge.passes.targets import targets_of
 from weighbridge.passes.what_if.applied import applied
 from weighbridge.passes.what_if.language import changes_of
 from weighbridge.report.charts.theme import PALETTE
 from weighbridge.report.grid import Column, Grid, GridRow
-from weighbridge.report.headlines import lower_bound
 from weighbridge.report.record import Report
-from weighbridge.units import as_number, exact, in_full, significant
-from weighbridge.web.controls import Control, Number, State, Switch
+from weighbridge.units import exact, in_full, significant
+from weighbridge.web.controls import Control, Number, State, Switch, Words
 from weighbridge.web.figures import UNKNOWN, count, size, sized, words
 from weighbridge.web.networks import graph_of, network_choice
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
+from weighbridge.web.simulators import deep_compression
 
 __all__ = ["model_size"]
 
@@ -40,7 +41,8 @@ _NETWORKS: Final = (
 """The textbook networks for an image of 224 pixels that have its resolution as a parameter."""
 _PLANNED: Final = "alexnet"
 """The network that there is a plan of compression for."""
-_PLAN: Final = "deep-compression"
+_MOST_LAYERS: Final = 54
+"""With weights, of these networks: in ResNet-50."""
 _KINDS: Final = {"conv": "convolutions", "linear": "linear layers"}
 
 
@@ -58,9 +60,14 @@ def model_size() -> Simulator:
             Preset("AlexNet in 32 bits", {"bits": 32}),
             Preset("AlexNet in 8 bits", {"bits": 8}),
             Preset("AlexNet, first and last in 8 bits, the rest in 4", {"bits": 4, "mixed": True}),
+            Preset("AlexNet, fc6 alone in 4 bits", {"bits": 8, "layer": 6, "layer_bits": 4}),
+            Preset(
+                "AlexNet, convolutions in 8 bits, linear layers in 4, fc7 in 2", {"bits": 8, "widths": "fc*=4 fc7=2"}
+            ),
             Preset("AlexNet at 256 pixels: fc6 grows", {"resolution": 256}),
             Preset("AlexNet at 256 pixels, averaged before fc6", {"resolution": 256, "pool": True}),
-            Preset("AlexNet after Deep Compression", {"compressed": True}),
+            Preset("Deep Compression of AlexNet: pruned", {"step": 1}),
+            Preset("Deep Compression of AlexNet: Huffman coded", {"step": 3}),
             Preset("ResNet-50: no resolution adds to it", {"network": "resnet50", "resolution": 448}),
         ),
     )
@@ -74,40 +81,83 @@ def _controls() -> Iterator[Control]:
     yield Switch("mixed", "mixed precision", False, "Whether the first and the last layer have widths of their own.")
     yield Number("first_bits", "width of the first layer", 8, 1, 64, 32, unit="bits")
     yield Number("last_bits", "width of the last layer", 8, 1, 64, 32, unit="bits")
+    meaning = "One layer of those that have weights, in a width of its own: 0 is none, and beyond the last one it is the last."
+    yield Number("layer", "a layer by itself", 0, 0, _MOST_LAYERS, meaning=meaning)
+    yield Number("layer_bits", "width of that layer", 4, 1, 64, 32, unit="bits")
+    meaning = (
+        "Layers by name, or patterns of names, as weigh takes them with --weight-bits: conv2=4 fc*=2. The later holds."
+    )
+    yield Words("widths", "widths of single layers", meaning=meaning)
     yield Number(
         "resolution", "resolution", 224, 64, 2048, 512, unit="pixels", meaning="Height and width of the image."
     )
     yield Switch("pool", "global average pooling", False, "Whether the last map is averaged in place of flattened.")
-    meaning = "Whether to add what the published ratios of Deep Compression leave of it; it begins at 32 bits."
-    yield Switch("compressed", "Deep Compression (AlexNet)", False, meaning)
+    meaning = "0 is none: then pruned, shared, Huffman coded, by the published ratios of AlexNet. It begins at 32 bits."
+    yield Number("step", "Deep Compression, step", 0, 0, deep_compression.LAST, meaning=meaning, plays=True)
 
 
 def _answer(state: State) -> Answer:
     name, resolution, pooled = str(state["network"]), int(state["resolution"]), bool(state["pool"])
-    report = _weighed(name, resolution, pooled, _widths(state))
-    layers = tuple(one for one in report.nodes if one.weights)
-    unused = [] if state["mixed"] else ["first_bits", "last_bits"]
+    graph = _changed(name, resolution, pooled)
+    report, widths = _weighed(name, resolution, pooled, _rules(state, graph))
+    layers = tuple(_Layer(one, widths.get(one.name, UNKNOWN)) for one in report.nodes if one.weights)
     readouts = [*_stored(report), *_by_kind(layers, report.facts.weights), *_first_linear(layers)]
+    plots, tables = [_bars(layers)], [_table(layers, report.facts.weights)]
     notes = list(report.notes)
-    if name != _PLANNED:
-        unused.append("compressed")
-    elif state["compressed"]:
-        found = _compressed(resolution, pooled)
-        readouts += [*_steps(found), *_as_published(found)]
-        notes += found.notes
+    if name == _PLANNED:
+        steps, step = _steps(resolution, pooled), int(state["step"])
+        readouts += deep_compression.readouts(steps, step)
+        if step:
+            plots.append(deep_compression.chart(steps, step))
+            tables.append(deep_compression.grid(steps, step))
+            notes += steps[step].found.notes
     return Answer(
         tuple(readouts),
         tuple(_sentences(layers, report.facts.weights)),
-        (_bars(layers),),
-        (_table(layers, report.facts.weights),),
-        unused=tuple(unused),
+        tuple(plots),
+        tuple(tables),
+        unused=tuple(_unused(state)),
         notes=tuple(notes),
     )
 
 
-def _widths(state: State) -> tuple[str, ...]:
-    rest = f"rest={state['bits']}"
-    return (rest, f"first={state['first_bits']}", f"last={state['last_bits']}") if state["mixed"] else (rest,)
+def _unused(state: State) -> Iterator[str]:
+    if not state["mixed"]:
+        yield from ("first_bits", "last_bits")
+    if not state["layer"]:
+        yield "layer_bits"
+    if state["network"] != _PLANNED:
+        yield "step"
+
+
+class _Layer(NamedTuple):
+    """A layer that has weights, and the bits of each."""
+
+    facts: NodeFacts
+    bits: str
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    @property
+    def weights(self) -> int:
+        return self.facts.weights or 0
+
+    @property
+    def bytes_shown(self) -> str:
+        return UNKNOWN if self.facts.weight_bytes is None else exact(self.facts.weight_bytes)
+
+
+def _rules(state: State, graph: Graph) -> tuple[str, ...]:
+    """The widths as ``weigh`` takes them; the one by itself, and what is written, override the others."""
+    rules = [f"rest={state['bits']}"]
+    if state["mixed"]:
+        rules += [f"first={state['first_bits']}", f"last={state['last_bits']}"]
+    if state["layer"]:
+        layers = targets_of(graph).layers
+        rules.append(f"{layers[min(int(state['layer']), len(layers)) - 1].name}={state['layer_bits']}")
+    return (*rules, *(one.rstrip(",;") for one in str(state["widths"]).split()))
 
 
 @lru_cache(maxsize=32)
@@ -123,13 +173,27 @@ def _changed(name: str, resolution: int, pooled: bool) -> Graph:
 
 
 @lru_cache(maxsize=32)
-def _weighed(name: str, resolution: int, pooled: bool, widths: tuple[str, ...]) -> Report:
-    return weigh(_changed(name, resolution, pooled), weight_bits=widths)
+def _weighed(name: str, resolution: int, pooled: bool, rules: tuple[str, ...]) -> tuple[Report, Mapping[str, str]]:
+    """The report, and the bits of each layer's weights by its name.  Raises ``BadSpec`` at the text for rules that do not hold."""
+    graph = _changed(name, resolution, pooled)
+    try:
+        held = set_bits(graph, bit_rules(rules))
+    except BadSpec as error:
+        raise BadSpec(error.what, where="widths", hint=error.hint or "write conv2=4 fc6=2") from None
+    widths = {
+        layer.name: " and ".join(sorted({_bits(held.tensors[one]) for one in layer.weights}))
+        for layer in targets_of(held).layers
+    }
+    return weigh(graph, weight_bits=rules), widths
+
+
+def _bits(tensor: Tensor) -> str:
+    return UNKNOWN if tensor.dtype.bits is None else in_full(Fraction(tensor.dtype.bits))
 
 
 @lru_cache(maxsize=4)
-def _compressed(resolution: int, pooled: bool) -> Compression:
-    return compress(_changed(_PLANNED, resolution, pooled), plan=_PLAN)
+def _steps(resolution: int, pooled: bool) -> tuple[deep_compression.Step, ...]:
+    return deep_compression.steps(_changed(_PLANNED, resolution, pooled))
 
 
 def _stored(report: Report) -> Iterator[Readout]:
@@ -140,77 +204,48 @@ def _stored(report: Report) -> Iterator[Readout]:
     yield size("parameter_bytes", "parameters, in bytes", facts.parameter_bytes, group, "what a file has to hold")
 
 
-def _by_kind(layers: tuple[NodeFacts, ...], weights: int) -> Iterator[Readout]:
+def _by_kind(layers: tuple[_Layer, ...], weights: int) -> Iterator[Readout]:
     group = "Where the weights are"
     for kind, title in _KINDS.items():
-        held = sum(one.weights or 0 for one in layers if one.operator == kind)
+        held = sum(one.weights for one in layers if one.facts.operator == kind)
         yield count(f"{kind}_weights", title, held, group, _share(held, weights))
-    most = max(layers, key=lambda one: one.weights or 0)
-    yield words("largest_layer", "most in", most.name, group, _share(most.weights or 0, weights))
+    most = max(layers, key=lambda one: one.weights)
+    yield words("largest_layer", "most in", most.name, group, _share(most.weights, weights))
 
 
-def _first_linear(layers: tuple[NodeFacts, ...]) -> Iterator[Readout]:
-    first = next((one for one in layers if one.operator == "linear"), None)
+def _first_linear(layers: tuple[_Layer, ...]) -> Iterator[Readout]:
+    first = next((one for one in layers if one.facts.operator == "linear"), None)
     if first is None:
         return
     group = "The first linear layer"
     yield words("first_linear", "layer", first.name, group)
-    yield count("first_linear_inputs", "values that go in", first.loops[0].k, group)
+    yield count("first_linear_inputs", "values that go in", first.facts.loops[0].k, group)
     yield count("first_linear_weights", "weights", first.weights, group)
-
-
-def _steps(found: Compression) -> Iterator[Readout]:
-    group, total = "Deep Compression, by its published ratios", found.total
-    yield size("dense_bytes", "dense", total.dense_bytes, group, "32 bits a weight, biases too")
-    kept = Fraction(total.kept)
-    shown = exact(round(kept)) if kept.denominator != 1 else in_full(kept)
-    yield Readout("kept", "weights kept", as_number(kept), shown, f"pruned {_times(total.pruned_ratio)}", group)
-    for name, label, value, ratio in (
-        ("before_huffman_bytes", "pruned and shared", total.before_huffman_bytes, total.before_huffman_ratio),
-        ("bytes", "and Huffman coded", total.bytes, total.ratio),
-    ):
-        smaller = f"{'' if total.exact else 'at most '}{_times(ratio)} smaller"
-        yield Readout(name, label, value, lower_bound(sized(value), total.exact), smaller, group)
-    if total.bytes_with_expected_fillers is not None and not total.exact:
-        said = "an estimate: fillers of positions that are independent of each other"
-        expected = total.bytes_with_expected_fillers
-        yield size("bytes_with_expected_fillers", "with expected fillers", expected, group, said)
-
-
-def _as_published(found: Compression) -> Iterator[Readout]:
-    published = found.compared_total.published if found.compared_total else None
-    if published is not None and published.compressed_mb is not None:
-        shown = f"{in_full(published.compressed_mb)} MB"
-        group, megabytes = "Deep Compression, as published", float(published.compressed_mb)
-        yield Readout("published_mb", "Huffman coded", megabytes, shown, published.source, group)
-
-
-def _times(ratio: Fraction | None) -> str:
-    return UNKNOWN if ratio is None else f"{significant(float(ratio))} times"
 
 
 def _share(part: int, whole: int) -> str:
     return f"{significant(float(Fraction(100 * part, whole)))} % of the weights" if whole else ""
 
 
-def _sentences(layers: tuple[NodeFacts, ...], weights: int) -> Iterator[str]:
-    most = max(layers, key=lambda one: one.weights or 0)
-    yield f"{most.name} holds {exact(most.weights or 0)} of {exact(weights)} weights"
-    first = next((one for one in layers if one.operator == "linear"), None)
+def _sentences(layers: tuple[_Layer, ...], weights: int) -> Iterator[str]:
+    most = max(layers, key=lambda one: one.weights)
+    yield f"{most.name} holds {exact(most.weights)} of {exact(weights)} weights"
+    first = next((one for one in layers if one.facts.operator == "linear"), None)
     if first is not None:
-        yield f"{first.name}, the first linear layer, takes {exact(first.loops[0].k)} values"
+        yield f"{first.name}, the first linear layer, takes {exact(first.facts.loops[0].k)} values"
 
 
-def _table(layers: tuple[NodeFacts, ...], weights: int) -> Grid:
-    titles = ("layer", "weights", "bytes", "% of the weights")
+def _table(layers: tuple[_Layer, ...], weights: int) -> Grid:
+    titles = ("layer", "weights", "bits each", "bytes", "% of the weights")
     columns = tuple(Column(title, is_number=place > 0) for place, title in enumerate(titles))
     rows = tuple(
         GridRow(
             (
                 one.name,
-                exact(one.weights or 0),
-                UNKNOWN if one.weight_bytes is None else exact(one.weight_bytes),
-                significant(float(Fraction(100 * (one.weights or 0), weights))),
+                exact(one.weights),
+                one.bits,
+                one.bytes_shown,
+                significant(float(Fraction(100 * one.weights, weights))),
             )
         )
         for one in layers
@@ -218,18 +253,19 @@ def _table(layers: tuple[NodeFacts, ...], weights: int) -> Grid:
     return Grid("Layer by layer", columns, rows)
 
 
-def _bars(layers: tuple[NodeFacts, ...]) -> Plot:
+def _bars(layers: tuple[_Layer, ...]) -> Plot:
     rows: tuple[Mapping[str, Figure], ...] = tuple(
         {
             "layer": one.name,
-            "kind": _KINDS.get(one.operator, one.operator),
+            "kind": _KINDS.get(one.facts.operator, one.facts.operator),
             "weights": one.weights,
-            "weight_bytes": one.weight_bytes,
+            "bits": one.bits,
+            "weight_bytes": one.facts.weight_bytes,
         }
         for one in layers
     )
-    most = max(layers, key=lambda one: one.weights or 0)
-    shown = UNKNOWN if most.weight_bytes is None else sized(most.weight_bytes)
+    most = max(layers, key=lambda one: one.weights)
+    shown = UNKNOWN if most.facts.weight_bytes is None else sized(most.facts.weight_bytes)
     return Plot(
         "layers", "Bytes of weights by layer", _BARS, rows, f"a bar a layer; the longest is {most.name} with {shown}"
     )
@@ -252,6 +288,7 @@ _BARS: Final[Mapping[str, Any]] = {
         "tooltip": [
             {"field": "layer", "type": "nominal"},
             {"field": "weights", "type": "quantitative", "format": ","},
+            {"field": "bits", "type": "nominal", "title": "bits each"},
             {"field": "weight_bytes", "type": "quantitative", "title": "B", "format": ","},
         ],
     },
