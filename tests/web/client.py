@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 from starlette.types import ASGIApp
@@ -36,13 +36,15 @@ def fresh(folder: Path | None = None) -> ASGIApp:
     return application(shelf, _WORK)
 
 
-def ask(address: str, *, method: str = "GET", host: str = HOST, app: ASGIApp | None = None) -> httpx.Response:
-    """The answer of ``app``, by default a fresh one, to one request."""
+def ask(
+    address: str, *, method: str = "GET", host: str = HOST, app: ASGIApp | None = None, **sent: Any
+) -> httpx.Response:
+    """The answer of ``app``, by default a fresh one, to one request, with what is ``sent``: ``data``, ``files`` as httpx has them."""
 
     async def once() -> httpx.Response:
         transport = httpx.ASGITransport(app=app or fresh())
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8631") as client:
-            return await client.request(method, address, headers={"host": host})
+            return await client.request(method, address, headers={"host": host}, **sent)
 
     return _APART.submit(lambda: asyncio.run(once())).result()
 
@@ -70,7 +72,8 @@ class Page(HTMLParser):
         if "id" in has:
             self.texts.setdefault(has["id"], "")
         if tag == "input" and "name" in has:
-            self.fields[has["name"]] = has["value"]
+            if has.get("type") not in ("checkbox", "file") or "checked" in has:
+                self.fields[has["name"]] = has.get("value", "")
         elif tag == "select":
             self._select = has["name"]
         elif tag == "option" and ("selected" in has or self._select not in self.fields):
