@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -31,13 +32,16 @@ TABLES: Final = """() => [...document.querySelectorAll("#tables table")].map(one
   [...row.cells].map(cell => cell.textContent)))"""
 UNDRAWN: Final = """() => [...document.querySelectorAll("[data-plot]")].filter(one => !one.hidden &&
   !one.querySelector("svg g[class*='role-mark'] :is(path, line, rect, text)")).map(one => one.dataset.plot)"""
+_WORK: Final = Work()
+"""One for all: it makes the library of charts once."""
+atexit.register(_WORK.close)
 
 
 @contextmanager
 def served(folder: Path | None = None) -> Iterator[str]:
     """The address of the app while it answers in a thread of this process; the port is one that was free."""
     with opened(folder) as shelf:
-        yield from _served(application(shelf, Work()))
+        yield from _served(application(shelf, _WORK))
 
 
 def _served(app: ASGIApp) -> Iterator[str]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Order",
     "Saved",
+    "chart_library",
     "compared_json",
     "compared_page",
     "graph_json",
@@ -104,6 +105,13 @@ def compared_page(sides: Iterable[Order | Saved | str], fps: str, around: Around
     with report_extra(_A_PAGE):
         from weighbridge.report.comparison_html import render
     return render(_compared(sides, fps), around).encode()
+
+
+def chart_library() -> bytes:
+    """The script that draws charts, which takes seconds to make and holds up all else in the process that makes it."""
+    from weighbridge.report.assets import library
+
+    return library().encode()
 
 
 def _page(report: Report, around: Around) -> bytes:

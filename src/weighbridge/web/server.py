@@ -20,9 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from weighbridge import __version__
 from weighbridge.errors import internal
-from weighbridge.report.assets import library
 from weighbridge.report.assets import script as report_script
-from weighbridge.web import compare_pages, device_pages, report_pages, weigh_pages
+from weighbridge.web import ahead, compare_pages, device_pages, report_pages, weigh_pages
 from weighbridge.web.bodies import Room
 from weighbridge.web.openapi import document
 from weighbridge.web.pages import failed_page, first_page, missing_page, script, simulator_page, style
@@ -63,7 +62,7 @@ def application(shelf: Shelf, work: Work) -> ASGIApp:
             Route("/static/app.css", partial(_text, style, "text/css")),
             Route("/static/app.js", partial(_text, script, "text/javascript")),
             Route("/static/report.js", partial(_text, report_script, "text/javascript")),
-            Route("/static/vega.js", _vega),
+            Route("/static/vega.js", partial(_vega, work)),
             *weigh_pages.routes(shelf, work),
             *report_pages.routes(shelf, work),
             *compare_pages.routes(shelf, work),
@@ -143,8 +142,8 @@ def _text(content: Any, kind: str, request: Request) -> Response:
     return Response(content(), media_type=kind, headers={"cache-control": "no-cache"})
 
 
-def _vega(request: Request) -> Response:
-    return Response(library(), media_type="text/javascript", headers={"cache-control": "max-age=3600"})
+async def _vega(work: Work, request: Request) -> Response:
+    return Response(await ahead.charts(work), media_type="text/javascript", headers={"cache-control": "max-age=3600"})
 
 
 def _missing(request: Request, error: Exception) -> Response:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import signal
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from multiprocessing.connection import Connection
@@ -43,6 +44,7 @@ _PRELOADED: Final = (
     "weighbridge.textbook",
     "weighbridge.training",
     "weighbridge.web.jobs",
+    "weighbridge.web.warm",
 )
 """What a job needs of modules: the process that the others are forked from has them already."""
 _GOOD: Final = b"="
@@ -79,8 +81,39 @@ class Work:
         self._threads = ThreadPoolExecutor(at_once, "work")
         self._room = at_once + waiting
         self._running: set[Any] = set()
+        self._kept: dict[Job, Future[bytes]] = {}
         self._lock = threading.Lock()
         self._is_closed = False
+
+    def prepare(self) -> None:
+        """Start the process that all others are forked from, so that the first job does not wait until it has imported everything."""
+        if _context().get_start_method() != "forkserver":
+            return
+        from multiprocessing.forkserver import ensure_running
+
+        # Ctrl-C ends the app, which ends the others: one that is still importing would say where it was.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    async def kept(self, job: Job) -> bytes:
+        """What ``job``, of no arguments, returns: done by whoever asks first, and kept.  A failure is not kept.
+
+        Raises what ``do`` does.
+        """
+        with self._lock:
+            found = self._kept.get(job)
+            if found is None:
+                found = self._kept[job] = self._threads.submit(self.do, job)
+        try:
+            return await asyncio.shield(asyncio.wrap_future(found))  # who no longer waits ends it for nobody else
+        except (WeighbridgeError, Fault):
+            with self._lock:
+                if self._kept.get(job) is found:
+                    del self._kept[job]
+            raise
 
     async def done(self, job: Job, *arguments: object) -> bytes:
         """What ``job`` returns, done in a thread beside those that answer everything else.
@@ -103,6 +136,7 @@ class Work:
         Raises the error of ours that the job raises, ``BadModel`` where it takes more than it may, ``Fault`` for anything else.
         """
         with self._turns:
+            self.prepare()
             here, there = _context().Pipe(duplex=False)
             process = _context().Process(target=_serve, args=(there, self.limits, job, arguments), daemon=True)  # type: ignore[attr-defined]
             process.start()
