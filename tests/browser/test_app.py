@@ -72,7 +72,9 @@ def moves(one: Moved, control: Control) -> Iterator[Callable[[], None]]:
         yield lambda: one.fill(control.name, "7")
     elif isinstance(control, Words):
         yield lambda: one.fill(control.name, "rest=7")
-    elif one.opened.page.locator(f"[data-control='{control.name}'] .slider").count():
+    elif one.opened.ask(f"""() => {{
+            const bar = document.querySelector("[data-control='{control.name}'] .slider");
+            return bar !== null && bar.min !== bar.max }}"""):
         for part in PARTS:
             yield lambda part=part: one.slide(control.name, part)
     else:

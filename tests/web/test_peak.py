@@ -70,7 +70,7 @@ def test_each_step_is_the_plans_under_each_policy(network: str) -> None:
         assert found["running_peak_bytes"] == found["peak_bytes"] == report.memory.peak_bytes[policy]
 
 
-@given(st.sampled_from(names()), st.integers(1, 73))
+@given(st.sampled_from(names()), st.integers(1, 80))
 def test_what_is_listed_as_alive_adds_up(network: str, step: int) -> None:
     said = answer(network=network, step=step)
     (table,) = said.tables
@@ -78,10 +78,20 @@ def test_what_is_listed_as_alive_adds_up(network: str, step: int) -> None:
     assert sum(int(row.cells[1].replace(",", "")) for row in table.rows) == alive
 
 
-def test_the_last_step_is_that_of_the_longest_network() -> None:
+@pytest.mark.parametrize("network", names())
+def test_the_slider_ends_at_the_last_step_of_the_network(network: str) -> None:
     steps = control(SIMULATOR, "step")
     assert isinstance(steps, Number)
-    assert steps.maximum == max(len(weighbridge.weigh(name).nodes) for name in names())
+    end = len(weighbridge.weigh(network).nodes)
+    assert answer(network=network).reaches == {"step": end}
+    assert end <= steps.maximum
+
+
+def test_a_batch_multiplies_what_is_alive() -> None:
+    assert read(batch=8)["peak_bytes"] == 8 * read()["peak_bytes"]
+    assert (
+        read(batch=8)["peak_bytes"] == weighbridge.weigh("alexnet", batch=8, precision="int8").memory.peak_bytes["live"]
+    )
 
 
 def test_beyond_the_last_step_the_run_is_over() -> None:

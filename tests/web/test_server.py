@@ -48,7 +48,7 @@ def made(error: Exception | None = None) -> Simulator:
 
 
 def app_of(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> server.ASGIApp:
-    monkeypatch.setattr(server, "simulators", lambda: {simulator.name: simulator})
+    monkeypatch.setattr(server, "simulators", lambda *_: {simulator.name: simulator})
     return fresh()
 
 

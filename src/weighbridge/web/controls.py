@@ -33,7 +33,7 @@ class Number(NamedTuple):
     """A slider with a box beside it: a number from ``minimum`` to ``maximum``, whole where ``step`` is.
 
     The slider goes to ``reach``, within which most move it, and the box to the maximum.  ``is_log`` slides by powers.  What
-    ``plays`` has a button that moves it on, whole number by whole number, until no readout moves with it.
+    ``plays`` has a button that moves it on, whole number by whole number, to where its slider ends.
     """
 
     name: str

@@ -25,6 +25,7 @@ _ANSWER: Final[Mapping[str, Any]] = {
         "tables",
         "unused",
         "remarks",
+        "reaches",
         "notes",
     ],
     "properties": {
@@ -89,6 +90,11 @@ _ANSWER: Final[Mapping[str, Any]] = {
             "type": "object",
             "additionalProperties": {"type": "string"},
             "description": "What is said of the value of a control, by its name: of an answer whether it is right.",
+        },
+        "reaches": {
+            "type": "object",
+            "additionalProperties": {"type": "integer"},
+            "description": "Where the slider of a control ends in this state, by its name; a control takes values beyond it.",
         },
         "notes": _TEXTS,
     },

@@ -39,7 +39,8 @@ class Plot(NamedTuple):
 class Answer(NamedTuple):
     """All that a state comes to.  ``unused`` are controls that mean nothing in it; ``sentences`` say what it comes to.
 
-    ``remarks`` stand beside controls, by their names: what is to be said of a value that is no fault.
+    ``remarks`` stand beside controls, by their names: what is to be said of a value that is no fault.  ``reaches`` are where sliders end
+    in this state, where that is not where they always do.
     """
 
     readouts: tuple[Readout, ...]
@@ -48,6 +49,7 @@ class Answer(NamedTuple):
     tables: tuple[Grid, ...] = ()
     unused: tuple[str, ...] = ()
     remarks: Mapping[str, str] = {}
+    reaches: Mapping[str, int] = {}
     notes: tuple[str, ...] = ()
 
 
@@ -108,6 +110,7 @@ def plain(simulator: Simulator, found: Stated, answer: Answer | None) -> dict[st
         "tables": None if answer is None else [_table(one) for one in answer.tables],
         "unused": [] if answer is None else list(answer.unused),
         "remarks": {} if answer is None else dict(answer.remarks),
+        "reaches": {} if answer is None else dict(answer.reaches),
         "notes": [] if answer is None else list(answer.notes),
     }
 

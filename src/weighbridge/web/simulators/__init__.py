@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from weighbridge.web.networks import Networks
 from weighbridge.web.simulator import Simulator
 
 __all__ = ["simulators"]
 
 
+def simulators(networks: Networks | None = None) -> Mapping[str, Simulator]:
+    """All of them, in the order in which the first page lists them; ``networks`` are those that one can be given of others' models."""
+    if networks is None:
+        return _textbook()
+    from weighbridge.web.simulators.peak import peak
+
+    return {**_textbook(), **{one.name: one for one in (peak(networks),)}}
+
+
 @cache
-def simulators() -> Mapping[str, Simulator]:
-    """All of them, in the order in which the first page lists them."""
+def _textbook() -> Mapping[str, Simulator]:
+    """With textbook networks alone."""
     from weighbridge.web.simulators.arrows import arrows
     from weighbridge.web.simulators.bill import bill
     from weighbridge.web.simulators.budgets import budgets

@@ -101,7 +101,7 @@ window.addEventListener("popstate", () => {
   move(false);
 });
 
-// --- playing: a number of steps goes on by itself until no readout moves any more, and then begins anew
+// --- playing: a number of steps goes on by itself to where its slider ends, and then begins anew
 
 const PACE_MS = 800;
 
@@ -109,9 +109,8 @@ for (const [, box] of boxes) {
   const button = box.querySelector(".play");
   if (!button) continue;
   const least = Number(button.dataset.least);
-  const most = Number(button.dataset.most);
+  const most = () => Number(button.dataset.most);
   let timer = null;
-  let end = most;
   const stop = () => {
     clearInterval(timer);
     timer = null;
@@ -119,14 +118,12 @@ for (const [, box] of boxes) {
   };
   const step = async () => {
     const here = Number(field(box).value);
-    const next = Number.isInteger(here) && here !== end && here < most ? here + 1 : least;
+    const next = Number.isInteger(here) && here < most() ? here + 1 : least;
     field(box).value = String(next);
     slide(box);
     await move();
     const isStale = document.documentElement.classList.contains("stale");
-    const isOver = !document.querySelector("#readouts .moved");
-    if (isOver) end = next;
-    if (isOver || isStale || next === most) stop();
+    if (isStale || next >= most()) stop();
   };
   button.hidden = false;
   button.addEventListener("click", () => {
@@ -167,6 +164,7 @@ function show(found) {
   for (const [name, box] of boxes) {
     box.classList.toggle("unused", found.unused.includes(name));
     box.querySelector(".remark").textContent = found.remarks[name] ?? "";
+    if (found.reaches[name]) reach(box, found.reaches[name]);
   }
   document.getElementById("sentences").replaceChildren(...found.sentences.map((text) => element("p", "sentence", text)));
   document.getElementById("notes").replaceChildren(...found.notes.map((text) => element("li", "note", text)));
@@ -174,6 +172,14 @@ function show(found) {
   document.getElementById("tables").replaceChildren(...found.tables.map(table));
   plots(found.plots);
   last = found;
+}
+
+function reach(box, end) {
+  const bar = slider(box);
+  const button = box.querySelector(".play");
+  bar.max = end;
+  if (button) button.dataset.most = end;
+  slide(box);
 }
 
 function readouts(list) {
