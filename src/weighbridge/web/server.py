@@ -28,6 +28,7 @@ from weighbridge.web.pages import failed_page, first_page, missing_page, script,
 from weighbridge.web.shelf import Shelf
 from weighbridge.web.simulator import Simulator, answered, plain
 from weighbridge.web.simulators import simulators
+from weighbridge.web.uploads import Uploads
 from weighbridge.web.work import Work
 
 __all__ = ["LOOPBACK", "application"]
@@ -55,10 +56,11 @@ def application(shelf: Shelf, work: Work) -> ASGIApp:
 
     What a page of a simulator shows follows from its address.
     """
+    every = simulators(Uploads(shelf, work))
     pages = Starlette(
         routes=[
             Route("/", _first),
-            Route("/openapi.json", _openapi),
+            Route("/openapi.json", partial(_openapi, every)),
             Route("/static/app.css", partial(_text, style, "text/css")),
             Route("/static/app.js", partial(_text, script, "text/javascript")),
             Route("/static/report.js", partial(_text, report_script, "text/javascript")),
@@ -67,8 +69,8 @@ def application(shelf: Shelf, work: Work) -> ASGIApp:
             *report_pages.routes(shelf, work),
             *compare_pages.routes(shelf, work),
             *device_pages.routes(shelf, work),
-            *(Route(f"/{name}", partial(_page, one)) for name, one in simulators().items()),
-            *(Route(f"/{name}.json", partial(_twin, one)) for name, one in simulators().items()),
+            *(Route(f"/{name}", partial(_page, one)) for name, one in every.items()),
+            *(Route(f"/{name}.json", partial(_twin, one)) for name, one in every.items()),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))],
         exception_handlers={404: _missing, Exception: _failed},
@@ -134,8 +136,8 @@ class _Strict(JSONResponse):
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _openapi(request: Request) -> Response:
-    return JSONResponse(document(simulators().values(), __version__))
+def _openapi(every: Mapping[str, Simulator], request: Request) -> Response:
+    return JSONResponse(document(every.values(), __version__))
 
 
 def _text(content: Any, kind: str, request: Request) -> Response:
