@@ -16,17 +16,27 @@ from weighbridge.report.charts.theme import config
 from weighbridge.web.controls import Stated, written
 from weighbridge.web.simulator import Answer, Simulator, plain
 
-__all__ = ["around", "failed_page", "first_page", "missing_page", "rendered", "script", "simulator_page", "style"]
+__all__ = [
+    "around",
+    "failed_page",
+    "first_page",
+    "in_script",
+    "missing_page",
+    "rendered",
+    "resource",
+    "script",
+    "simulator_page",
+    "style",
+]
 
 _WELCOME: Final = (
-    "What a neural network costs before it is shipped. Move a slider and see which figures move with it; "
-    "the address keeps where all stand."
+    "What a neural network costs before it is shipped: what it takes to store it, to run it and to power it."
 )
 _FAULT_OF_OURS: Final = "It is a fault of weighbridge, not yours; the terminal that it runs in says more."
 
 
 def first_page(simulators: Mapping[str, Simulator]) -> str:
-    """The list of all pages."""
+    """What the app is for, and where to begin."""
     return _listed("Weighbridge", _WELCOME, simulators)
 
 
@@ -42,7 +52,11 @@ def failed_page(simulators: Mapping[str, Simulator]) -> str:
 
 def _listed(heading: str, said: str, simulators: Mapping[str, Simulator], near: str | None = None) -> str:
     return _template("first.html.jinja").render(
-        heading=heading, said=said, near=simulators[near] if near else None, simulators=list(simulators.values())
+        heading=heading,
+        is_first=said == _WELCOME,
+        said=said,
+        near=simulators[near] if near else None,
+        simulators=list(simulators.values()),
     )
 
 
@@ -63,7 +77,7 @@ def simulator_page(simulator: Simulator, found: Stated, answer: Answer | None) -
         faults=found.faults,
         answer=answer,
         groups=groups,
-        held=_in_script(held),
+        held=in_script(held),
     )
 
 
@@ -77,7 +91,7 @@ def around(template: str = "nav.html.jinja", **context: Any) -> Around:
     return Around("/static/app.css", "/static/report.js", "/static/vega.js", rendered(template, **context))
 
 
-def _in_script(data: object) -> str:
+def in_script(data: object) -> str:
     """JSON that no HTML parser takes for a tag."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -86,16 +100,17 @@ def _in_script(data: object) -> str:
 @cache
 def style() -> str:
     """The style sheet: that of the report, and what the app has beside it."""
-    return f"{style_sheet()}\n{_resource('app.css')}"
+    return f"{style_sheet()}\n{resource('app.css')}"
 
 
 @cache
 def script() -> str:
     """What moves the page without loading it again."""
-    return _resource("app.js")
+    return resource("app.js")
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """The text of one of the app's templates."""
     return (files("weighbridge.web") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -104,7 +119,7 @@ def _template(name: str) -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        loader=jinja2.FunctionLoader(_resource),
+        loader=jinja2.FunctionLoader(resource),
         trim_blocks=True,
         lstrip_blocks=True,
     )

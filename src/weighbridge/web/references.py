@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
@@ -43,6 +44,8 @@ UPLOAD: Final = "upload:"
 REPORT: Final = "report:"
 OWN: Final = "own:"
 _ELSEWHERE: Final = re.compile(r"[/\\\0]")
+_LONGEST: Final = 60
+"""Characters of a name that is looked for among others."""
 _KIND_TITLES: Final = {
     "mcu": "Microcontrollers",
     "npu": "Accelerators (NPU)",
@@ -121,12 +124,11 @@ def devices_named(on: Iterable[str], shelf: Shelf) -> tuple[tuple[str, ...], tup
 
 def energy_named(name: str) -> str:
     """The name of a table of energies that comes with the package.  Raises ``BadSpec``, located at ``energy``."""
+    known = catalogue.energy_names()
     with _located("energy"):
-        if catalogue.path_of(name) is not None:
-            hint = f"there is {', '.join(catalogue.energy_names())}"
-            raise BadSpec(f"there is no table of energies {printable(name, 60)!r}", hint=hint)
-        catalogue.find_energy(name)
-    return name
+        if catalogue.path_of(name) is None and catalogue.plain_name(name) in known:
+            return name
+        raise _unknown("table of energies", name, known, f"there is {', '.join(known)}")
 
 
 def models_offered(shelf: Shelf, *, reports: bool = False, published: bool = False) -> tuple[Offered, ...]:
@@ -155,13 +157,16 @@ def energies_offered() -> tuple[tuple[str, str], ...]:
 
 def _in_catalogue(name: str) -> str:
     """The name.  Raises ``BadSpec`` for one that is no device and no group, and for whatever would be taken for the path of a file."""
-    if catalogue.path_of(name) is not None:
-        raise BadSpec(
-            f"there is no device {printable(name, 60)!r}", hint="the page of devices lists those that there are"
-        )
-    if name not in KINDS and name not in catalogue.names():
-        catalogue.find_all(name)
-    return name
+    known = (*catalogue.names(), *KINDS)
+    if catalogue.path_of(name) is None and catalogue.plain_name(name) in known:
+        return name
+    raise _unknown("device", name, known, "the page of devices lists all")
+
+
+def _unknown(what: str, name: str, known: Iterable[str], advice: str) -> BadSpec:
+    near = get_close_matches(catalogue.plain_name(name[:_LONGEST]), known, 1, 0.5)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return BadSpec(f"there is no {what} {printable(name, _LONGEST)!r}", hint=f"{meant}{advice}")
 
 
 @cache

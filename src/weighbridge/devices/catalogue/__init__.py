@@ -52,7 +52,7 @@ def find(name_or_path: str) -> Device:
     path = path_of(name_or_path)
     if path is not None:
         return read_device(path)
-    name = _plain(name_or_path)
+    name = plain_name(name_or_path)
     if name not in names():
         raise _unknown(name_or_path, name, (*names(), *KINDS), "device", _DEVICES)
     return read_device(_FOLDER / f"{name}.toml")
@@ -60,15 +60,15 @@ def find(name_or_path: str) -> Device:
 
 def find_all(name_or_path: str) -> tuple[Device, ...]:
     """Every device of a group (``mcu``, ``npu``, ``board``, ``server``, ``other``), else the one that ``find`` finds."""
-    if _plain(name_or_path) in KINDS:
-        kind = _plain(name_or_path)
+    if plain_name(name_or_path) in KINDS:
+        kind = plain_name(name_or_path)
         return tuple(device for device in map(find, names()) if device.kind == kind)
     return (find(name_or_path),)
 
 
 def find_one_by_one(wanted: Iterable[str]) -> tuple[Device, ...]:
     """The devices among ``wanted`` that are named by themselves, not by a group."""
-    return tuple(find(name) for name in wanted if _plain(name) not in KINDS)
+    return tuple(find(name) for name in wanted if plain_name(name) not in KINDS)
 
 
 def energy_names() -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def find_energy(name_or_path: str) -> EnergyTable:
     path = path_of(name_or_path)
     if path is not None:
         return read_energy_table(path)
-    name = _plain(name_or_path)
+    name = plain_name(name_or_path)
     if name not in energy_names():
         raise _unknown(name_or_path, name, energy_names(), "table of energies", _ENERGIES)
     return read_energy_table(_ENERGY / f"{name}.toml")
@@ -99,7 +99,8 @@ def path_of(name_or_path: str) -> Path | None:
     return path if path.suffix == ".toml" or path.name != name_or_path else None
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """As names are looked up: capital letters, spaces and underscores do not matter."""
     return name.strip().lower().replace(" ", "-").replace("_", "-")
 
 

@@ -1,0 +1,355 @@
+"""Weighing in the app: what a form sends is what the command line takes, and the report is the one that it writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import pytest
+
+from tests.web.client import Page, ask, fresh, read
+from weighbridge.api import weigh
+from weighbridge.devices.catalogue import names as device_names
+from weighbridge.report.html_file import render
+from weighbridge.report.view import title
+from weighbridge.textbook import names as network_names
+from weighbridge.web.fields import FIELDS
+
+SMALL = """
+name = "small"
+title = "Small"
+source = "made for tests"
+inputs = [{ name = "x", shape = [1, 8] }]
+layers = [{ name = "fc", op = "linear", out = 4 }]
+"""
+
+
+def toml(name: str = "small.toml", content: str = SMALL) -> dict[str, Any]:
+    return {"file": (name, content.encode())}
+
+
+def main_of(html: str) -> str:
+    """What stands in the report itself."""
+    return html.split("<main", 1)[1].split("</main>", 1)[0]
+
+
+def faults_of(page: Page) -> dict[str, str]:
+    """What is wrong, by field."""
+    return {
+        name.removeprefix("fault-"): text.strip()
+        for name, text in page.texts.items()
+        if text.strip() and name.startswith("fault-")
+    }
+
+
+# --- the form
+
+
+def test_the_form_has_every_network_every_device_and_every_option() -> None:
+    page = read(ask("/weigh").text)
+    options = {has["value"] for tag, has in page.tags if tag == "option"}
+    ticks = {has["value"] for tag, has in page.tags if tag == "input" and has.get("name") == "on"}
+    assert set(network_names()) <= options
+    assert {*device_names(), "mcu", "npu", "board", "server"} == ticks
+    names = {has["name"] for tag, has in page.tags if tag in ("input", "select", "textarea") and "name" in has}
+    assert names == {"file", "model", "choices", "on", *(field.name for field in FIELDS)}
+    assert faults_of(page) == {}
+
+
+def test_what_assistive_technology_needs_is_there() -> None:
+    for address in ("/weigh", "/weigh?model=alexnet&batch=x&on=mcu&train=adam"):
+        page = read(ask(address).text)
+        ids = page.ids()
+        assert len(ids) == len(set(ids))
+        labelled = {has.get("for") for tag, has in page.tags if tag == "label"}
+        for tag, has in page.tags:
+            if tag in ("input", "select", "textarea") and has.get("type") != "checkbox":
+                assert has["id"] in labelled
+            assert set(has.get("aria-describedby", "").split()) <= set(ids)
+
+
+STATE = {
+    "model": "alexnet",
+    "choices": "resolution=256,head=gap",
+    "batch": "2",
+    "activation_bits": "4",
+    "precision": "int8",
+    "on": "stm32f746",
+    "batches": "1,8",
+    "fps": "30",
+    "battery": "2000mAh@3.7V",
+    "energy": "45nm",
+    "reserve": "sram=64KiB",
+    "train": "adam",
+    "update": "biases",
+    "as_written": "1",
+    "convention": "st",
+    "scratch": "im2col",
+}
+
+
+def test_the_form_is_filled_in_with_what_its_address_says() -> None:
+    page = read(ask(f"/weigh?{urlencode(STATE)}").text)
+    sent = {name: text for name, text in page.fields.items() if text}
+    assert sent == {**STATE, "batches": "1,8"}
+
+
+def test_sending_the_form_leads_to_the_address_of_the_report() -> None:
+    answer = ask("/weigh", method="POST", data={**dict.fromkeys((one.name for one in FIELDS), ""), **STATE})
+    assert answer.status_code == 303
+    where = urlsplit(answer.headers["location"])
+    assert where.path == "/weighed"
+    assert dict(parse_qsl(where.query)) == STATE
+
+
+def test_a_form_without_a_network_says_so_once_it_is_sent() -> None:
+    answer = ask("/weigh", method="POST", data={"batch": "2"})
+    assert answer.status_code == 422
+    page = read(answer.text)
+    assert faults_of(page) == {"model": "there is no model; upload a file, or choose a textbook network"}
+    assert page.fields["batch"] == "2"
+
+
+def test_faulty_values_are_said_each_beside_its_field() -> None:
+    wrong = {
+        "model": "alexnte",
+        "on": "stm32f74",
+        "batch": "-1",
+        "sequence": "1e3",
+        "activation_bits": "65",
+        "weight_bits": "first=99",
+        "precision": "int9",
+        "batches": "1,x",
+        "fps": "0",
+        "battery": "3V",
+        "energy": "../45nm.toml",
+        "reserve": "sram",
+        "dims": "seq",
+        "inputs": "x=1xy",
+        "convention": "none",
+        "scratch": "none",
+        "train": "sgdd",
+        "lora": "fc*",
+        "as_written": "perhaps",
+    }
+    for method, extra in (("GET", {"url": f"/weighed?{urlencode(wrong)}"}), ("POST", {"url": "/weigh", "data": wrong})):
+        answer = ask(extra.pop("url"), method=method, **extra)
+        page = read(answer.text)
+        assert answer.status_code == (404 if method == "GET" else 422)
+        assert set(faults_of(page)) == set(wrong)
+        marked = {has["name"] for tag, has in page.tags if "aria-invalid" in has}
+        assert marked == set(wrong) - {"on", "convention"}
+        assert "45nm" in faults_of(page)["energy"]
+        for name in ("batch", "activation_bits", "weight_bits", "battery"):
+            assert page.fields[name] == wrong[name]
+    twin = ask(f"/weighed.json?{urlencode({**wrong, 'model': 'alexnet'})}")
+    assert twin.status_code == 422
+    for name in set(wrong) - {"model"}:
+        assert f"\n  {name}: " in twin.json()["error"]
+
+
+def test_a_fault_of_the_choices_and_an_unknown_or_repeated_field_are_said() -> None:
+    said = faults_of(read(ask("/weighed?model=alexnet&choices=resolution%3D1,heads%3Dgap").text))
+    assert "resolution: must be a whole number from 63 to 8,192" in said["choices"]
+    assert "did you mean head?" in said["choices"]
+    assert faults_of(read(ask("/weighed?model=alexnet&bach=1").text)) == {
+        "": "there is no field 'bach'; did you mean batch?"
+    }
+    assert faults_of(read(ask("/weighed?model=alexnet&batch=1&batch=2").text)) == {"batch": "is there twice"}
+    assert faults_of(read(ask("/weighed?model=alexnet&update=biases").text)).keys() == {"update"}
+
+
+def test_an_error_that_only_weighing_finds_stands_beside_its_field_where_it_names_one() -> None:
+    assert faults_of(read(ask("/weighed?model=lenet5&fps=30").text)) == {
+        "on": "frames missed need a device; name one; see `weighbridge devices`"
+    }
+    said = faults_of(read(ask("/weighed?model=lenet5&weight_bits=nowhere%3D8").text))
+    assert list(said) == [""]
+    assert "nowhere" in said[""]
+
+
+def test_hostile_values_are_text() -> None:
+    for name in ("model", "choices", "batch", "on", "precision", "inputs", "lora", "<b>x"):
+        answer = ask(f"/weighed?{urlencode({'model': 'alexnet', name: '<script>alert(1)</script>'})}")
+        assert answer.status_code in (404, 422)
+        assert "<script>alert" not in answer.text
+        assert "<b>x" not in answer.text
+        read(answer.text)
+
+
+# --- the report
+
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("model=lenet5", {}),
+    ("model=mobilenet_v2&choices=width%3D0.5,resolution%3D96", {"source": "mobilenet_v2:width=0.5,resolution=96"}),
+    ("model=lenet5&batch=4", {"batch": 4}),
+    (
+        "model=lenet5&weight_bits=first%3D8,rest%3D4&activation_bits=8",
+        {"weight_bits": ["first=8", "rest=4"], "activation_bits": 8},
+    ),
+    ("model=lenet5&precision=int8&on=mcu&on=jetson-nano", {"precision": "int8", "on": ["mcu", "jetson-nano"]}),
+    ("model=lenet5&on=toy&batches=1,8&fps=30", {"on": ["toy"], "batches": (1, 8), "fps": "30"}),
+    ("model=lenet5&on=stm32f746&reserve=sram%3D64KiB", {"on": ["stm32f746"], "reserve": ["sram=64KiB"]}),
+    ("model=lenet5&energy=45nm&battery=2000mAh@3.7V", {"energy": "45nm", "battery": "2000mAh@3.7V"}),
+    ("model=lenet5&as_written=1&convention=st&convention=fvcore", {"as_written": True, "convention": ["st", "fvcore"]}),
+    ("model=lenet5&scratch=im2col", {"scratch": "im2col"}),
+    (
+        "model=lenet5&train=adam&mixed_precision=1&update=biases&freeze=f6",
+        {"train": {"optimiser": "adam", "mixed_precision": True, "update": ["biases"], "freeze": ["f6"]}},
+    ),
+    ("model=lenet5&train=sgd&lora=f6%3D2", {"train": {"optimiser": "sgd", "lora": ["f6=2"]}}),
+]
+
+
+@pytest.mark.parametrize(("query", "options"), ASKED, ids=[query for query, _ in ASKED])
+def test_every_option_is_what_it_is_on_the_command_line(query: str, options: dict[str, Any]) -> None:
+    answer = ask(f"/weighed.json?{query}")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    source = options.pop("source", "lenet5")
+    assert answer.json() == json.loads(weigh(source, **options).to_json())
+
+
+def test_the_page_is_the_one_that_the_command_line_writes() -> None:
+    answer = ask("/weighed?model=lenet5&on=stm32f746&energy=45nm")
+    report = weigh("lenet5", on="stm32f746", energy="45nm")
+    assert answer.status_code == 200
+    assert main_of(answer.text) == main_of(render({title(report): report}))
+    page = read(answer.text)
+    links = {has["href"] for tag, has in page.tags if tag == "a"}
+    query = "model=lenet5&on=stm32f746&energy=45nm"
+    assert {f"/weigh?{query}", f"/weighed.json?{query}", "/compare?model=lenet5&on=stm32f746", "/reports", "/"} <= links
+    assert page.fields["query"] == query
+    assert page.fields["name"] == "lenet5"
+
+
+def test_the_page_holds_nothing_that_the_policy_in_its_headers_forbids() -> None:
+    for address in ("/weigh", "/weighed?model=lenet5"):
+        for tag, has in read(ask(address).text).tags:
+            assert not [name for name in has if name == "style" or name.startswith("on")]
+            assert tag != "style"
+            if tag == "script":
+                assert has.get("src", "").startswith("/static/") or has["type"] == "application/json"
+
+
+def test_a_report_leads_to_the_simulators_that_show_its_network() -> None:
+    def links(query: str) -> set[str]:
+        page = read(ask(f"/weighed?{query}").text)
+        return {
+            has["href"] for tag, has in page.tags if tag == "a" and has["href"].startswith(("/size", "/peak", "/bill"))
+        }
+
+    assert len(links("model=resnet18")) == 3
+    assert links("model=alexnet&choices=resolution%3D256") == {"/size?resolution=256"}
+    assert links("model=lenet5&choices=classes%3D3") == set()
+
+
+def test_values_that_stand_in_no_address_are_refused() -> None:
+    answer = ask(
+        "/weigh",
+        method="POST",
+        data={"model": "lenet5", "train": "sgd", "freeze": ",".join(f"layer{n}" for n in range(2000))},
+    )
+    assert answer.status_code == 422
+    assert "more than an address can say" in faults_of(read(answer.text))[""]
+
+
+# --- uploads
+
+
+def test_an_upload_is_weighed_and_then_offered() -> None:
+    app = fresh()
+    answer = ask(
+        "/weigh",
+        method="POST",
+        app=app,
+        files=toml(),
+        data={"on": ["stm32f746"], "activation_bits": "8", "model": "alexnet"},
+    )
+    assert answer.status_code == 303
+    where = answer.headers["location"]
+    identity = re.fullmatch(r"/weighed\?model=upload%3A([0-9a-f]{16})&on=stm32f746&activation_bits=8", where)
+    assert identity is not None
+    page = ask(where, app=app)
+    assert page.status_code == 200
+    assert "small" in page.text
+    form = read(ask(where.replace("weighed", "weigh"), app=app).text)
+    assert form.fields["model"] == f"upload:{identity[1]}"
+    assert form.fields["activation_bits"] == "8"
+    assert "small.toml" in form.text
+    other = ask(f"/weighed.json?model=upload:{identity[1]}&batch=1&weight_bits=2", app=app)
+    assert other.status_code in (200, 422)
+    again = ask("/weigh", method="POST", app=app, files=toml())
+    assert again.headers["location"] == f"/weighed?model=upload%3A{identity[1]}"
+
+
+def test_the_answer_to_a_form_and_the_page_that_it_leads_to_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from weighbridge.web import work
+
+    jobs: list[str] = []
+    do = work.Work.do
+
+    def counted(self: work.Work, job: Any, *arguments: object) -> bytes:
+        jobs.append(job.__name__)
+        return do(self, job, *arguments)
+
+    monkeypatch.setattr(work.Work, "do", counted)
+    app = fresh()
+    for _ in range(2):
+        answer = ask("/weigh", method="POST", app=app, files=toml())
+        for _ in range(2):
+            assert ask(answer.headers["location"], app=app).status_code == 200
+    # the second upload is looked at before anybody knows that it is there already
+    assert jobs == ["report_page"] * 2
+
+
+def test_an_upload_for_a_program_is_weighed_and_not_kept() -> None:
+    app = fresh()
+    answer = ask("/weigh.json", method="POST", app=app, files=toml(), data={"on": "stm32f746", "activation_bits": "8"})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    assert answer.json()["network"]["source"] == "small.toml"
+    assert [one["device"] for one in answer.json()["on"]] == ["stm32f746"]
+    assert "small.toml" not in ask("/weigh", app=app).text
+    assert ask("/weigh.json", method="POST", app=app, data={"model": "lenet5"}).json() == json.loads(
+        weigh("lenet5").to_json()
+    )
+    wrong = ask("/weigh.json", method="POST", app=app, files=toml(), data={"batch": "x", "fps": "y"})
+    assert wrong.status_code == 422
+    assert wrong.json()["error"].count("\n") == 2
+
+
+def test_a_model_that_is_not_there_any_more_is_said() -> None:
+    for path in ("/weighed", "/weighed.json"):
+        answer = ask(f"{path}?model=upload:0123456789abcdef")
+        assert answer.status_code == 404
+        assert "this model is not here any more; upload it again" in answer.text.replace("\n", "")
+
+
+def test_an_upload_stays_where_only_what_was_asked_of_it_is_wrong() -> None:
+    app = fresh()
+    for sent in ({"batch": "x"}, {"weight_bits": "nowhere=3"}, {"dims": "seq=3"}, {"fps": "30"}):
+        answer = ask("/weigh", method="POST", app=app, files=toml(), data=sent)
+        page = read(answer.text)
+        assert answer.status_code == 422
+        assert faults_of(page)
+        assert page.fields["model"].startswith("upload:")
+
+
+def test_a_file_with_a_colon_or_folders_in_its_name_is_weighed_by_its_last_part() -> None:
+    answer = ask("/weigh.json", method="POST", files=toml("../a/b:c.toml"))
+    assert answer.json()["network"]["source"] == "b_c.toml"
+    assert ask("/weigh.json", method="POST", files=toml("alexnet.toml")).json()["network"]["name"] == "small"
+    for name in ("alexnet", "torchvision:resnet50"):
+        error = ask("/weigh.json", method="POST", files=toml(name)).json()["error"]
+        assert error.startswith(f"{name.replace(':', '_')}: this is of no format known here")
+
+
+def test_a_hostile_name_is_text_on_the_page() -> None:
+    app = fresh()
+    answer = ask("/weigh", method="POST", app=app, files=toml("<img src=x onerror=alert(1)>.toml"))
+    for where in (answer.headers["location"], "/weigh"):
+        page = ask(where, app=app)
+        assert page.status_code == 200
+        assert "<img" not in page.text
+        assert "<img src=x onerror=alert(1)>.toml" in read(page.text).text
