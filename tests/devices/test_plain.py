@@ -41,5 +41,5 @@ def test_the_catalogue_is_listed_by_kind_and_its_files_are_there_by_name() -> No
     assert {one.name for one in found} == set(names())
     assert [KINDS.index(one.kind) for one in found] == sorted(KINDS.index(one.kind) for one in found)
     assert all(device_of(file_of(one.name), one.name) == one for one in found)
-    with pytest.raises(BadSpec, match="there is no device '../read'"):
+    with pytest.raises(BadSpec, match="there is no device"):
         file_of("../read")
