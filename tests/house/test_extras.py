@@ -32,6 +32,7 @@ def test_the_tests_of_pytorch_have_exact_versions_of_what_they_compare_with() ->
     assert names(sorted(pins)) >= {"torch", "torchvision", "timm"}
 
 
-def test_what_serves_the_app_draws_no_report() -> None:
-    assert names(EXTRAS["web"]) == {"jinja2", "starlette", "uvicorn", "vl-convert-python"}
+def test_what_serves_the_app_draws_reports_and_reads_forms_too() -> None:
+    serves, reads = {"jinja2", "starlette", "uvicorn"}, {"python-multipart", "tomli-w"}
+    assert names(EXTRAS["web"]) == serves | reads | {"altair", "vl-convert-python"}
     assert set(EXTRAS["web"]) <= set(EXTRAS["test"])
