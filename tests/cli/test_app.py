@@ -33,9 +33,14 @@ def refused(arguments: list[str], before: str = "") -> str:
     return done.stderr
 
 
+HERE = r"127\.0\.0\.1:(\d+)/"
+
+
 @contextmanager
-def started(*arguments: str, before: str = "", **environment: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The process and its port, once it has said where it is."""
+def started(
+    *arguments: str, before: str = "", at: str = HERE, **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The process and its port, once it has said that it is ``at`` that address."""
     process = subprocess.Popen(
         program(list(arguments), before),
         stdout=subprocess.PIPE,
@@ -46,7 +51,7 @@ def started(*arguments: str, before: str = "", **environment: str) -> Iterator[t
     assert process.stderr is not None
     try:
         said = process.stderr.readline()
-        found = re.fullmatch(r"weighbridge: the app is at http://127\.0\.0\.1:(\d+)/ \(Ctrl-C ends it\)\n", said)
+        found = re.fullmatch(rf"weighbridge: the app is at http://{at} \(Ctrl-C ends it\)\n", said)
         assert found, said
         yield process, int(found[1])
     finally:
@@ -54,8 +59,8 @@ def started(*arguments: str, before: str = "", **environment: str) -> Iterator[t
         process.communicate()
 
 
-def get(port: int, address: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+def get(port: int, address: str, method: str = "GET", at: str = "127.0.0.1", **headers: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(at, port, timeout=60)
     connection.request(method, address, headers=headers)
     answer = connection.getresponse()
     content = answer.read()
@@ -76,9 +81,9 @@ def test_it_answers_as_soon_as_it_says_where() -> None:
 
 def test_answers_are_sent_at_once() -> None:
     """asyncio turns off Nagle's algorithm for sockets that name their protocol; with it every second part waits 40 ms."""
-    from weighbridge.web.serve import _bound
+    from weighbridge.web.serve import _bound, _resolved
 
-    with _bound((0,)) as listening:
+    with _bound(_resolved("127.0.0.1"), range(1)) as listening:
         assert listening.proto == socket.IPPROTO_TCP
 
 
@@ -89,6 +94,77 @@ def test_it_is_reached_from_this_machine_alone() -> None:
             with socket.socket() as one, pytest.raises(OSError, match=r"refused|unreachable|timed out"):
                 one.settimeout(10)
                 one.connect((address, port))
+
+
+LOOPBACKS = {
+    "127.0.0.2": ("127.0.0.2", r"127\.0\.0\.2:(\d+)/"),
+    "localhost": ("localhost", HERE),
+    "::1": ("::1", r"\[::1\]:(\d+)/"),
+    "0:0:0:0:0:0:0:1": ("::1", r"\[::1\]:(\d+)/"),
+}
+
+
+@pytest.mark.parametrize("host", LOOPBACKS)
+def test_another_address_of_this_machine_for_itself_needs_no_token(host: str) -> None:
+    at, shown = LOOPBACKS[host]
+    if ":" in at:
+        has_version_6(at)
+    with started("--no-browser", "--host", host, at=shown) as (_, port):
+        assert get(port, "/layer.json", at=at)[0] == 200
+        assert get(port, "/layer.json", at=at, Host=f"localhost:{port}")[0] == 200
+        assert get(port, "/layer.json", at=at, Host="evil.example")[0] == 400
+
+
+def has_version_6(address: str) -> None:
+    with socket.socket(socket.AF_INET6) as one:
+        try:
+            one.bind((address, 0))
+        except OSError:
+            pytest.skip("this machine has no addresses of version 6")
+
+
+@pytest.mark.parametrize(
+    ("host", "shown", "at"),
+    [("0.0.0.0", r"127\.0\.0\.1", "127.0.0.1"), ("::", r"\[::1\]", "::1"), ("127.1", r"127\.0\.0\.1", "127.0.0.1")],
+)
+def test_where_others_reach_it_a_token_is_needed(host: str, shown: str, at: str, tmp_path: Path) -> None:
+    """Of each address that a browser may be given but the loopback, however that is written."""
+    if ":" in host:
+        has_version_6(host)
+    path = tmp_path / "opened"
+    is_open = host != "127.1"
+    address = rf"{shown}:(\d+)/" + (r"\?token=[\w-]{43}" if is_open else "")
+    with started("--host", host, before=OPENS.format(path=str(path), after=""), at=address) as (process, port):
+        while not path.exists() or not path.read_text():
+            assert get(port, "/", at=at)[0] in (200, 401)
+        opened, status = path.read_text().split()
+        assert re.fullmatch(rf"http://{address}", opened)
+        if not is_open:
+            return
+        assert status == "401"  # a client that keeps no cookie: the address that it was led to has no token
+        assert process.stderr is not None
+        assert process.stderr.readline() == (
+            "weighbridge: it is open to other machines, for whoever has the token; what goes between is not encrypted\n"
+        )
+        token = opened.partition("=")[2]
+        assert get(port, "/layer.json", at=at)[0] == 401
+        assert get(port, "/layer.json", at=at, Host="any.example", Authorization=f"Bearer {token}")[0] == 200
+        assert get(port, "/layer.json", at=at, Cookie=f"weighbridge-{port}={token}")[0] == 200
+        assert get(port, f"/layer.json?token={token}", at=at)[0] == 303
+
+
+NO_HOSTS = {
+    "": "there is no machine ''; name an address of this machine, such as 0.0.0.0 for all",
+    "no.such.invalid": "there is no machine 'no.such.invalid'; name an address of this machine, such as 0.0.0.0 for all",
+    f"{'x' * 70}.invalid": f"there is no machine '{'x' * 59}…'; name an address of this machine, such as 0.0.0.0 for all",
+    "a\x1b[31m": r"there is no machine 'a\\x1b[31m'; name an address of this machine, such as 0.0.0.0 for all",
+    "192.0.2.1": "192.0.2.1 is no address of this machine; 0.0.0.0 is all that it has",
+}
+
+
+@pytest.mark.parametrize("host", NO_HOSTS, ids=lambda host: host[:12])
+def test_a_host_that_cannot_be_had_is_one_line(host: str) -> None:
+    assert refused(["--no-browser", "--host", host]) == f"weighbridge: error: --host: {NO_HOSTS[host]}\n"
 
 
 def test_ctrl_c_ends_it_in_one_line() -> None:
@@ -159,10 +235,14 @@ def test_it_needs_none_of_the_libraries_of_other_extras() -> None:
 
 
 OPENS = """
-import urllib.request, webbrowser
+import urllib.error, urllib.request, webbrowser
 def opened(address):
-    with urllib.request.urlopen(address, timeout=60) as answer:
-        open({path!r}, "w").write(f"{{address}} {{answer.status}}")
+    try:
+        answer = urllib.request.urlopen(address, timeout=60)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer, open({path!r}, "w") as file:
+        file.write(f"{{address}} {{answer.status}}")
     {after}
 webbrowser.open = opened
 """

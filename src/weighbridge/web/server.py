@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Final
 
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from weighbridge import __version__
-from weighbridge.errors import internal
+from weighbridge.errors import printable
 from weighbridge.report.assets import script as report_script
 from weighbridge.web import ahead, compare_pages, device_pages, report_pages, weigh_pages
 from weighbridge.web.bodies import Room
+from weighbridge.web.guard import Door, Guard
 from weighbridge.web.openapi import document
 from weighbridge.web.pages import failed_page, first_page, missing_page, script, simulator_page, style
 from weighbridge.web.shelf import Shelf
@@ -31,28 +28,16 @@ from weighbridge.web.simulators import simulators
 from weighbridge.web.uploads import Uploads
 from weighbridge.web.work import Work
 
-__all__ = ["LOOPBACK", "application"]
+__all__ = ["application"]
 
-LOOPBACK: Final = ("127.0.0.1", "localhost")
-"""The names that the app answers to: a page of somebody else's that gives its own name this address gets nothing."""
-_LONGEST: Final = 8_000
-"""Bytes of an address, far more than any state takes."""
+_LOOPBACK: Final = Door()
 _NAMED: Final = 60
 """Characters of an address that is not there, when one like it is looked for."""
-_SECURITY: Final[Mapping[str, str]] = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cache-control": "no-store",
-}
-"""Headers of every answer that has none of the name itself."""
 
 
-def application(shelf: Shelf, work: Work) -> ASGIApp:
+def application(shelf: Shelf, work: Work, door: Door = _LOOPBACK) -> ASGIApp:
     """The app as ASGI, which keeps on ``shelf`` what it is told to keep, and has ``work`` read what somebody uploads.
+    ``door`` says who is let in.
 
     What a page of a simulator shows follows from its address.
     """
@@ -72,43 +57,10 @@ def application(shelf: Shelf, work: Work) -> ASGIApp:
             *(Route(f"/{name}", partial(_page, one)) for name, one in every.items()),
             *(Route(f"/{name}.json", partial(_twin, one)) for name, one in every.items()),
         ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))],
-        exception_handlers={404: _missing, Exception: _failed},
+        exception_handlers={404: _missing, 405: _no_method, Exception: _failed},
     )
     pages.state.room = Room()
-    return _Guard(pages)
-
-
-class _Guard:
-    """Around all else: what a browser is to be told with every answer, and what is said of a fault of ours.
-
-    It refuses addresses that are too long to mean anything.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                has = {name.lower() for name, _ in message["headers"]}
-                told = [(name.encode(), text.encode()) for name, text in _SECURITY.items()]
-                message["headers"] = [*message["headers"], *(one for one in told if one[0] not in has)]
-            await send(message)
-
-        if len(scope["path"].encode()) + len(scope["query_string"]) > _LONGEST:
-            await _said(f"the address is longer than {_LONGEST:,} bytes", 414)(scope, receive, guarded)
-            return
-        try:
-            await self._app(scope, receive, guarded)
-        except Exception as error:  # what it says may be of any length and is for the terminal alone
-            if os.environ.get("WEIGHBRIDGE_DEBUG") == "1":
-                raise
-            sys.stderr.write(f"weighbridge: {internal(error)}\n")
+    return Guard(pages, door)
 
 
 def _said(what: str, status: int) -> Response:
@@ -156,6 +108,12 @@ def _missing(request: Request, error: Exception) -> Response:
         return HTMLResponse(missing_page(simulators(), near), 404)
     hint = f"did you mean /{near}.json?" if near else "/openapi.json lists all"
     return _said(f"there is no such page; {hint}", 404)
+
+
+def _no_method(request: Request, error: Exception) -> Response:
+    answer = _said(f"{printable(request.method, 20)} is nothing that this address takes", 405)
+    answer.headers.update(getattr(error, "headers", None) or {})  # which says what it does take
+    return answer
 
 
 def _failed(request: Request, error: Exception) -> Response:
