@@ -38,7 +38,7 @@ def read(**state: object) -> dict[str, Any]:
 
 
 def kinds(**state: object) -> dict[str, tuple[str, ...]]:
-    (table,) = answer(**state).tables
+    table = answer(**state).tables[0]
     return {row.cells[0]: row.cells[1:] for row in table.rows}
 
 
@@ -74,7 +74,7 @@ def test_the_figures_are_those_of_the_report(network: str, update: str) -> None:
     assert plan is not None
     found = read(network=network, batch=4, optimiser="adam", update=update, last=2)
     for name, value in found.items():
-        if name != "saved_ratio":
+        if name not in ("saved_ratio", "overtakes_at"):
             assert value == getattr(plan, name), name
     assert found["saved_ratio"] == plan.saved_bytes / plan.parameter_bytes
 
@@ -122,3 +122,56 @@ def test_controls_that_mean_nothing_say_so() -> None:
     assert answer().unused == ("width", "last")
     assert answer(network="mobilenet_v1").unused == ("last",)
     assert answer(update="last").unused == ("width",)
+
+
+@pytest.mark.parametrize(("network", "update"), [("resnet50", "all"), ("alexnet", "all"), ("resnet50", "biases")])
+def test_activations_overtake_at_the_batch_where_they_do(network: str, update: str) -> None:
+    """The one before it keeps no more than the parameters have, and that one does."""
+    at = read(network=network, update=update)["overtakes_at"]
+    here, before = (read(network=network, update=update, batch=batch) for batch in (at, at - 1))
+    assert here["saved_bytes"] > here["parameter_bytes"]
+    assert before["saved_bytes"] <= before["parameter_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("network", "on"), [("resnet50", "jetson-nano"), ("lenet5", "stm32f746"), ("mobilenet_v2", "t4")]
+)
+def test_the_largest_batch_is_the_reports(network: str, on: str) -> None:
+    train = {"optimiser": "sgd", "rule": "paper"}
+    (device,) = weighbridge.weigh(network, batch=8, train=train, on=on).on
+    found = read(network=network, batch=8, on=on)
+    assert device.training is not None
+    for name in ("largest_batch", "available_bytes", "needed_bytes", "verdict"):
+        assert found[name] == getattr(device.training, name)
+
+
+@pytest.mark.parametrize("batch", [1, 8, 100, 65_536])
+def test_the_curve_goes_through_plans_and_its_parts_add_up(batch: int) -> None:
+    plots = {one.name: one for one in answer(network="lenet5", optimiser="adam", batch=batch).plots}
+    stacks: dict[object, int] = {}
+    for row in plots["curve"].rows:
+        assert isinstance(row["bytes"], int)
+        stacks[row["batch"]] = stacks.get(row["batch"], 0) + row["bytes"]
+    assert {1, batch} <= set(stacks)
+    for at, together in stacks.items():
+        train = {"optimiser": "adam", "rule": "paper"}
+        plan = weighbridge.weigh("lenet5", batch=at, train=train).memory.training
+        assert plan is not None
+        assert together == plan.total_bytes
+
+
+def test_a_memory_that_is_too_small_for_one_says_so() -> None:
+    said = answer(network="alexnet", on="stm32f746")
+    assert "not even one input fits" in " ".join(said.sentences)
+    assert {one.name: one.value for one in said.readouts}["largest_batch"] == 0
+
+
+def test_each_layer_keeps_its_input_for_dw_and_nothing_for_db() -> None:
+    whole, biases = (
+        {row.cells[0]: row.cells for row in answer(network="alexnet", update=update).tables[1].rows}
+        for update in ("all", "biases")
+    )
+    assert whole["conv2"][-1] == "its input: for dW, not for db"
+    assert sum(int(cells[2].replace(",", "")) for cells in whole.values()) == read(network="alexnet")["saved_bytes"]
+    assert biases["conv2"][2] == "0"
+    assert biases["conv2"][-1] == "nothing: no dW is asked for"

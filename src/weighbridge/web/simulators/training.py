@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final
 
+from weighbridge.api import load
 from weighbridge.choices import training_asked
 from weighbridge.errors import BadSpec
 from weighbridge.memory.training.optimisers import OPTIMISERS
@@ -20,9 +21,10 @@ from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.headlines import lower_bound
 from weighbridge.units import exact, in_full, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
+from weighbridge.web.demands import device, device_choices
 from weighbridge.web.figures import UNKNOWN, count, size, sized, words
-from weighbridge.web.networks import graph_of
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
+from weighbridge.web.simulators.training_curve import LARGEST_BATCH, Curve, chart, curve, notes, readouts, sentences
 
 __all__ = ["training"]
 
@@ -40,6 +42,9 @@ _NETWORKS: Final = (
     "vgg16",
 )
 _WITH_WIDTH: Final = ("mobilenet_v1", "mobilenet_v2")
+_NO_DEVICE: Final = "none"
+_PLANS: Final = 128
+"""Plans that are kept: a curve looks for the batches at which it crosses something."""
 _ALL, _BIASES, _LAST = "all", "biases", "last"
 _UPDATES: Final = {_ALL: "all parameters", _BIASES: "biases only", _LAST: "the last layers only"}
 _KEPT: Final[Mapping[str, str]] = {
@@ -68,6 +73,8 @@ def training() -> Simulator:
             Preset("MobileNetV2 in width 1.4, batch 8", {"network": "mobilenet_v2", "width": 1.4, "batch": 8}),
             Preset("ResNet-50, biases only", {"network": "resnet50", "batch": 8, "update": _BIASES}),
             Preset("ResNet-50, the last two layers", {"network": "resnet50", "batch": 8, "update": _LAST, "last": 2}),
+            Preset("ResNet-50 on a Jetson Nano: which batch fits", {"network": "resnet50", "on": "jetson-nano"}),
+            Preset("AlexNet: from which batch on activations weigh more", {"network": "alexnet", "batch": 64}),
             Preset("AlexNet with Adam: its states outweigh what is kept", {"network": "alexnet", "optimiser": "adam"}),
         ),
     )
@@ -76,33 +83,32 @@ def training() -> Simulator:
 def _controls() -> Iterator[Control]:
     yield Choice("network", "network", "resnet50", {name: name for name in _NETWORKS}, "A textbook network.")
     yield Number("width", "width", 1.0, 0.1, 4, 2, step=0.05, meaning="The factor on the channels of a MobileNet.")
-    yield Number("batch", "batch", 8, 1, 65_536, 64, meaning="Inputs at once: each is kept by itself.")
+    yield Number("batch", "batch", 8, 1, LARGEST_BATCH, 64, meaning="Inputs at once: each is kept by itself.")
     optimisers = {name: f"{one.title}: keeps {one.keeps}" for name, one in OPTIMISERS.items()}
     yield Choice("optimiser", "optimiser", "sgd", optimisers, "What it keeps of each parameter that is trained.")
     yield Choice("update", "what is trained", _ALL, _UPDATES, "All else is frozen.")
     yield Number("last", "last layers", 2, 1, 200, 20, meaning="Of the layers with weights, counted from the end.")
     yield Switch("mixed", "mixed precision", False, "Whether to compute in 16 bits, with a copy of the weights in 32.")
+    devices = {_NO_DEVICE: "no device", **device_choices()}
+    yield Choice("on", "device", _NO_DEVICE, devices, "Whose memory has to hold what training writes.")
 
 
 def _answer(state: State) -> Answer:
-    plan = _planned(
-        _source(state),
-        int(state["batch"]),
-        str(state["optimiser"]),
-        _update(state),
-        bool(state["mixed"]),
-    )
+    asked = (_source(state), str(state["optimiser"]), _update(state), bool(state["mixed"]))
+    batch, on = int(state["batch"]), str(state["on"])
+    plan, found = _planned(*asked, batch), _curve(*asked, batch, on)
     unused = [] if state["network"] in _WITH_WIDTH else ["width"]
     unused += [] if state["update"] == _LAST else ["last"]
     return Answer(
-        (*_activations(plan), *_parameters(plan)),
-        (_sentence(plan),),
-        (_parts(plan),),
-        (_kinds(plan),),
+        (*_activations(plan), *_parameters(plan), *readouts(found)),
+        (_sentence(plan), *sentences(found)),
+        (_parts(plan), chart(found)),
+        (_kinds(plan), _layers(plan)),
         unused=tuple(unused),
         notes=(
             f"by the rule {PAPER}: in {'16' if plan.mixed_precision else '32'} bits a value, the graph as written",
             *plan.notes,
+            *notes(found),
         ),
     )
 
@@ -117,14 +123,20 @@ def _update(state: State) -> str:
 
 
 @lru_cache(maxsize=32)
-def _planned(source: str, batch: int, optimiser: str, update: str, mixed: bool) -> TrainingPlan:
+def _curve(source: str, optimiser: str, update: str, mixed: bool, batch: int, on: str) -> Curve:
+    plan_at = partial(_planned, source, optimiser, update, mixed)
+    return curve(batch, plan_at, None if on == _NO_DEVICE else device(on))
+
+
+@lru_cache(_PLANS)
+def _planned(source: str, optimiser: str, update: str, mixed: bool, batch: int) -> TrainingPlan:
     """Raises ``BadSpec`` at the number of layers where the network has fewer."""
     asked = training_asked(
         {"optimiser": optimiser, "rule": PAPER, "update": (update,) if update else (), "mixed_precision": mixed}
     )
     assert asked is not None
     try:
-        return plan_training(graph_of(source, batch), asked)
+        return plan_training(load(source, batch=batch), asked)
     except BadSpec as error:
         raise BadSpec(error.what, where="last" if update.startswith(_LAST) else "update", hint=error.hint) from None
 
@@ -200,6 +212,30 @@ def _kinds(plan: TrainingPlan) -> Grid:
         for operator, layers in by_operator.items()
     )
     return Grid("What each kind of layer keeps", columns, rows, ("layers that keep and learn nothing have no row",))
+
+
+def _layers(plan: TrainingPlan) -> Grid:
+    """Each layer's own: what it keeps for the gradient of its weight, and what it learns."""
+    titles = ("layer", "operator", "kept, B", "gradients, B", "what is kept")
+    columns = tuple(Column(title, is_number=1 < place < len(titles) - 1) for place, title in enumerate(titles))
+    rows = tuple(
+        GridRow(
+            (
+                one.name,
+                one.operator,
+                lower_bound(exact(one.saved_bytes), one.exact),
+                exact(one.gradient_bytes),
+                _why(one.operator, [one]),
+            )
+        )
+        for one in plan.layers
+    )
+    said = (
+        "dW is made of the layer's input and of the gradient that arrives, so the input is kept",
+        "db is the sum of the gradient that arrives: nothing is kept for it",
+        "an input that two layers read is kept once, at the first of them",
+    )
+    return Grid("What each layer keeps", columns, rows, said)
 
 
 def _why(operator: str, layers: list[TrainingLayer]) -> str:
