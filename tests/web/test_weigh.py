@@ -353,3 +353,13 @@ def test_a_hostile_name_is_text_on_the_page() -> None:
         assert page.status_code == 200
         assert "<img" not in page.text
         assert "<img src=x onerror=alert(1)>.toml" in read(page.text).text
+
+
+def test_an_upload_leads_to_the_simulators_that_take_it() -> None:
+    app = fresh()
+    answer = ask("/weigh", method="POST", app=app, files=toml())
+    page = read(ask(answer.headers["location"], app=app).text)
+    identity = parse_qsl(urlsplit(answer.headers["location"]).query)[0][1]
+    links = [has["href"] for tag, has in page.tags if tag == "a" and has["href"].startswith("/peak?")]
+    assert [dict(parse_qsl(urlsplit(link).query))["network"] for link in links] == [identity]
+    assert ask(links[0], app=app).status_code == 200

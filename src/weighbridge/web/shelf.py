@@ -19,13 +19,15 @@ from weighbridge.errors import BadSpec, printable
 from weighbridge.handwritten import MAX_FILE_BYTES
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["Kept", "Model", "Shelf", "opened"]
+__all__ = ["Kept", "Model", "Shelf", "name_like", "opened"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()+_.-]{0,79}")
 """Of a report or a device: a file of this name is where it seems to be on every system."""
 _RESERVED: Final = re.compile(r"(?i:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|.*[. ]")
+_LONGEST_NAME: Final = 60
 _LISTED: Final = 500
 _LARGEST_REPORT: Final = 64 << 20
+_BEGIN: Final = 8 << 10
 _CHUNK: Final = 1 << 20
 _NAME_BYTES: Final = 120
 """Of the name of an upload, in UTF-8."""
@@ -55,12 +57,13 @@ class Model(NamedTuple):
 class Shelf:
     """Reports (``NAME.json``) and device files (``NAME.toml``) in ``folder``, uploads below ``scratch``.
 
-    Uploads take ``most_bytes`` together: for a new one the oldest go.  Names come from a browser, so every one of them is looked at here
-    before it becomes part of a path.
+    Uploads take ``most_bytes`` together: for a new one the oldest go.  What is in a folder that does not last goes with the app.
+    Names come from a browser, so every one of them is looked at here before it becomes part of a path.
     """
 
-    def __init__(self, folder: Path, scratch: Path, most_bytes: int = 4 << 30) -> None:
+    def __init__(self, folder: Path, scratch: Path, most_bytes: int = 4 << 30, *, lasts: bool = True) -> None:
         self.folder = folder
+        self.lasts = lasts
         self._scratch = scratch
         self._most_bytes = most_bytes
         self._models: dict[str, Model] = {}
@@ -75,6 +78,12 @@ class Shelf:
     def report(self, name: str) -> bytes:
         """The file of a saved report.  Raises ``BadSpec`` for a name that none has, and for what is too large to be one."""
         return self._content(name, ".json", "saved report", _LARGEST_REPORT)
+
+    def report_begin(self, name: str) -> bytes:
+        """The first bytes of a saved report, in which it says of which network it is; none where it cannot be read."""
+        with suppress(OSError), (self.folder / f"{_checked(name)}.json").open("rb") as file:
+            return file.read(_BEGIN)
+        return b""
 
     def save_report(self, name: str, content: bytes) -> str:
         """Save a report under ``name``, or with a number behind it where that is taken, and return the name.  Raises ``BadSpec``."""
@@ -219,7 +228,13 @@ def opened(folder: Path | None = None) -> Iterator[Shelf]:
         uploads, kept = Path(scratch) / "uploads", Path(scratch) / "kept"
         uploads.mkdir()
         kept.mkdir()
-        yield Shelf(kept if folder is None else folder, uploads)
+        yield Shelf(kept if folder is None else folder, uploads, lasts=folder is not None)
+
+
+def name_like(text: str) -> str:
+    """A name for a report, as much like ``text`` as a file can be called."""
+    plain = re.sub(r"[^A-Za-z0-9()+_.-]+", "-", text)[:_LONGEST_NAME].strip("-._()+ ")
+    return plain if _NAME.fullmatch(plain) and not _RESERVED.fullmatch(plain) else "report"
 
 
 def _checked(name: str) -> str:

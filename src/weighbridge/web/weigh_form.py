@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from weighbridge.devices.device import KINDS
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
 from weighbridge.web.asked import Asked, field_of, fields_asked_for, said_beside
 from weighbridge.web.controls import stated
+from weighbridge.web.device_groups import device_groups
 from weighbridge.web.fields import FIELDS
 from weighbridge.web.jobs import Order
+from weighbridge.web.networks import Sized
 from weighbridge.web.pages import around, in_script, rendered
-from weighbridge.web.references import OWN, Offered, devices_offered, models_offered, title_of
-from weighbridge.web.shelf import Shelf
+from weighbridge.web.references import OWN, models_offered, title_of
+from weighbridge.web.shelf import Shelf, name_like
 from weighbridge.web.simulators import simulators
 
 __all__ = ["above", "form_page", "is_missing", "one_error"]
@@ -33,16 +34,7 @@ _MORE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _ALIKE: Final = ("resolution",)
 """Parameters of textbook networks that simulators have under the same name and with the same meaning."""
-_LONGEST_NAME: Final = 60
 _BY_NAME: Final = {field.name: field for field in FIELDS}
-
-
-class _Group(NamedTuple):
-    """Devices of a kind; ``all_of`` is the name by which all of them are chosen, "" where there is none."""
-
-    heading: str
-    all_of: str
-    items: tuple[tuple[str, str], ...]
 
 
 def form_page(found: Asked, shelf: Shelf, error: WeighbridgeError | None = None) -> str:
@@ -58,7 +50,7 @@ def form_page(found: Asked, shelf: Shelf, error: WeighbridgeError | None = None)
         faults=faults,
         asked_for=fields_asked_for(error) if isinstance(error, WeighbridgeError) else (),
         models=models_offered(shelf),
-        devices=_groups(devices_offered(shelf)),
+        devices=device_groups(shelf),
         first=[_BY_NAME[name] for name in _FIRST],
         more={heading: [_BY_NAME[name] for name in names] for heading, names in _MORE.items()},
         networks=_networks(),
@@ -92,22 +84,9 @@ def above(found: Asked) -> Around:
         title=title_of(order),
         said=tuple(_said(found)),
         query=found.query,
-        name=_file_name(found, order),
+        name=_name(found, order),
         compare=f"/compare?{compared}",
-        simulators=tuple(_usable(order)),
-    )
-
-
-def _groups(offered: tuple[Offered, ...]) -> tuple[_Group, ...]:
-    """The devices of the folder, and those of each kind, in the order of ``KINDS``, by whose name all of a kind are chosen."""
-    own = [_Group(one.heading, "", one.items) for one in offered if one.items[0][0].startswith(OWN)]
-    listed = [one for one in offered if not one.items[0][0].startswith(OWN)]
-    return (
-        *own,
-        *(
-            _Group(one.heading, kind if len(one.items) > 1 else "", one.items)
-            for kind, one in zip(KINDS, listed, strict=True)
-        ),
+        simulators=tuple(_usable(found, order)),
     )
 
 
@@ -124,26 +103,38 @@ def _said(found: Asked) -> Iterator[tuple[str, str]]:
             yield field.label, ", ".join(found.values[field.name])
 
 
-def _file_name(found: Asked, order: Order) -> str:
-    """A name for the report, which a file can have."""
+def _name(found: Asked, order: Order) -> str:
+    """A name for the report: what the network is called, and what was chosen of it."""
     widths = [found.one("precision"), *found.values.get("weight_bits", ())]
-    parts = [order.source.rsplit(".", 1)[0] if order.folder else order.source, order.choices, *widths]
-    plain = re.sub(r"[^A-Za-z0-9()+_.-]+", "-", " ".join(part for part in parts if part))
-    return plain.strip("-._()+")[:_LONGEST_NAME].rstrip("-.") or "report"
+    parts = [PurePath(order.source).stem if order.folder else order.source, order.choices, *widths]
+    return name_like(" ".join(part for part in parts if part))
 
 
-def _usable(order: Order) -> Iterator[tuple[str, str]]:
+def _usable(found: Asked, order: Order) -> Iterator[tuple[str, str]]:
     """The simulators that show this network, each with its title and the address at which it does."""
-    if order.folder:
-        return
     chosen = [
         (name.strip(), value.strip())
         for name, _, value in (part.partition("=") for part in order.choices.split(",") if part)
     ]
-    for one in simulators().values():
-        found = stated(one.controls, [("network", order.source), *chosen])
-        if not found.faults and all(name in _ALIKE for name, _ in chosen):
-            yield one.title, one.link(found.state)
+    if not all(name in _ALIKE for name, _ in chosen) or set(order.sizes) - {"batch"}:
+        return
+    network = found.one("model") if order.folder else order.source
+    for one in simulators(_Offering(network if order.folder else "")).values():
+        state = stated(one.controls, [("network", network), *chosen])
+        if not state.faults:
+            yield one.title, one.link(state.state)
+
+
+class _Offering(NamedTuple):
+    """The textbook networks and the upload of this reference, for simulators that nobody asks for figures."""
+
+    upload: str
+
+    def offered(self, textbook: Mapping[str, str]) -> Mapping[str, str]:
+        return {**textbook, self.upload: self.upload} if self.upload else textbook
+
+    def sized(self, source: str, batch: int) -> Sized:
+        raise AssertionError("only links are made")
 
 
 @cache
