@@ -16,7 +16,7 @@ from weighbridge.report.assets import library
 from weighbridge.web.ahead import Ahead, charts
 from weighbridge.web.jobs import chart_library, report_page
 from weighbridge.web.pages import around
-from weighbridge.web.work import Limits, Work
+from weighbridge.web.work import Fault, Limits, Work
 
 
 def process() -> bytes:
@@ -84,7 +84,7 @@ def test_the_library_of_charts_is_that_of_the_report(work: Work) -> None:
 
 def test_where_a_process_gets_too_little_for_it_this_one_makes_it() -> None:
     work = Work(Limits(memory_bytes=1))
-    with pytest.raises((BadModel, BadSpec)):
+    with pytest.raises((BadModel, BadSpec, Fault)):
         work.do(chart_library)
     assert apart(lambda: charts(work)) == library().encode()
     work.close()

@@ -1,32 +1,24 @@
 """Work of which a file decides how long it takes: in a process of its own, which gets so much time and memory and no more.
 
-A job is a function at the top of a module, of plain arguments, that returns bytes.  Bytes alone come back, so that whatever a
-hostile file does to the process that reads it, nothing it sends is more than text to us.
+A job is a function at the top of a module, of plain arguments, that returns bytes; ``apart`` is what its process does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import multiprocessing
 import signal
-import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from typing import Any, Final
 
-from weighbridge import errors
-from weighbridge.errors import BadModel, WeighbridgeError, internal
-from weighbridge.named_tuple import NamedTuple
+from weighbridge.errors import WeighbridgeError
+from weighbridge.web.apart import LIMITS, Fault, Job, Limits, heard, serve, too_large, too_long
 
 __all__ = ["LIMITS", "Busy", "Fault", "Limits", "Work"]
-
-Job = Callable[..., bytes]
 
 _PRELOADED: Final = (
     "weighbridge.changing",
@@ -47,29 +39,44 @@ _PRELOADED: Final = (
     "weighbridge.web.warm",
 )
 """What a job needs of modules: the process that the others are forked from has them already."""
-_GOOD: Final = b"="
-_OURS: Final = b"!"
-_INTERNAL: Final = b"?"
-_HINT: Final = "the command line has no such limit: weighbridge weigh FILE"
-
-
-class Limits(NamedTuple):
-    """What one job may take.  Memory is limited where the system can do that to a process: Linux, not macOS, not Windows."""
-
-    seconds: float = 60.0
-    memory_bytes: int = 4 << 30
-    answer_bytes: int = 256 << 20
-
-
-LIMITS: Final = Limits()
+_ENDS: Final = "the app is ending"
+_SLACK_S: Final = 5.0
 
 
 class Busy(WeighbridgeError):
     """So many jobs wait already that another one would not be done in time."""
 
 
-class Fault(Exception):
-    """A job met a fault of ours; the text says which, and is for the terminal."""
+class _Turn:
+    """One job, which can be ended at any time from any thread."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._process: Any = None
+        self._lock = threading.Lock()
+
+    def begin(self, process: Any) -> None:
+        """The process of this job has been started."""
+        with self._lock:
+            self._process = process
+            if self.is_over:
+                process.kill()
+
+    def end(self) -> None:
+        """Nobody waits for it any more."""
+        with self._lock:
+            self.is_over = True
+            if self._process is not None:
+                self._process.kill()
+
+    def finish(self) -> None:
+        """Nothing of it is left behind."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.join()
+            process.close()
 
 
 class Work:
@@ -80,7 +87,7 @@ class Work:
         self._turns = threading.BoundedSemaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, "work")
         self._room = at_once + waiting
-        self._running: set[Any] = set()
+        self._running: set[_Turn] = set()
         self._kept: dict[Job, Future[bytes]] = {}
         self._lock = threading.Lock()
         self._is_closed = False
@@ -105,6 +112,8 @@ class Work:
         """
         with self._lock:
             found = self._kept.get(job)
+            if self._is_closed:
+                raise Busy(_ENDS)
             if found is None:
                 found = self._kept[job] = self._threads.submit(self.do, job)
         try:
@@ -116,63 +125,111 @@ class Work:
             raise
 
     async def done(self, job: Job, *arguments: object) -> bytes:
-        """What ``job`` returns, done in a thread beside those that answer everything else.
+        """What ``job`` returns, done in a thread beside those that answer everything else; ended where who waits for it is cancelled.
 
-        Raises what ``do`` does, and ``Busy``.
+        Raises what ``do`` does.
         """
-        with self._lock:
-            if self._room <= 0:
-                raise Busy("too much is being weighed at once", hint="try again in a minute")
-            self._room -= 1
+        turn = self._entered()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, partial(self.do, job, *arguments))
-        finally:
-            with self._lock:
-                self._room += 1
+            waiting = self._threads.submit(self._done, turn, job, arguments)
+        except RuntimeError:
+            self._left(turn)
+            raise Busy(_ENDS) from None
+        waiting.add_done_callback(lambda _: self._left(turn))
+        try:
+            return await asyncio.wrap_future(waiting)
+        except asyncio.CancelledError:
+            turn.end()
+            if self._is_closed and waiting.cancelled():
+                raise Busy(_ENDS) from None
+            raise
 
     def do(self, job: Job, *arguments: object) -> bytes:
         """What ``job`` returns, waiting for it.
 
-        Raises the error of ours that the job raises, ``BadModel`` where it takes more than it may, ``Fault`` for anything else.
+        Raises the error of ours that the job raises, ``BadModel`` where it takes more than it may, ``Fault`` for anything else, and
+        ``Busy`` where too many others wait.
         """
-        with self._turns:
-            self.prepare()
-            here, there = _context().Pipe(duplex=False)
-            process = _context().Process(target=_serve, args=(there, self.limits, job, arguments), daemon=True)  # type: ignore[attr-defined]
-            process.start()
-            there.close()
-            with self._lock:
-                self._running.add(process)
-                is_closed = self._is_closed
-            try:
-                return _said(b"" if is_closed else self._heard(here))
-            finally:
-                here.close()
-                process.kill()
-                process.join()
-                with self._lock:
-                    self._running.discard(process)
-                process.close()
+        turn = self._entered()
+        try:
+            return self._done(turn, job, arguments)
+        finally:
+            self._left(turn)
 
     def close(self) -> None:
-        """End what is running: nobody waits for it any more."""
+        """End what is running, and wait until nothing of it is left; nobody waits for what it comes to any more."""
         with self._lock:
             self._is_closed = True
-            for process in self._running:
-                with suppress(ValueError):
-                    process.kill()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+            running = list(self._running)
+        for turn in running:
+            turn.end()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _entered(self) -> _Turn:
+        with self._lock:
+            if self._is_closed:
+                raise Busy(_ENDS)
+            if len(self._running) >= self._room:
+                raise Busy("too much is being weighed at once", hint="try again in a minute")
+            turn = _Turn()
+            self._running.add(turn)
+            return turn
+
+    def _left(self, turn: _Turn) -> None:
+        with self._lock:
+            self._running.discard(turn)
+
+    def _done(self, turn: _Turn, job: Job, arguments: tuple[object, ...]) -> bytes:
+        with self._turns:
+            if turn.is_over:
+                raise Busy(_ENDS)
+            here, there = _pipe()
+            clock = threading.Timer(self.limits.seconds, turn.end)
+            clock.daemon = True
+            try:
+                turn.begin(self._started(there, job, arguments))
+                clock.start()
+                answer = self._heard(here)
+            finally:
+                clock.cancel()
+                here.close()
+                there.close()
+                turn.finish()
+        if answer or not turn.is_over:
+            return heard(answer)
+        raise Busy(_ENDS) if self._is_closed else too_long(self.limits)
+
+    def _started(self, there: Connection, job: Job, arguments: tuple[object, ...]) -> Any:
+        try:
+            self.prepare()
+            process = _context().Process(target=serve, args=(there, self.limits, job, arguments), daemon=True)  # type: ignore[attr-defined]
+            process.start()
+        except (OSError, EOFError) as error:
+            raise Busy(
+                f"no process can be started for this ({type(error).__name__})", hint="try again in a minute"
+            ) from None
+        there.close()
+        return process
 
     def _heard(self, here: Connection) -> bytes:
-        if not here.poll(self.limits.seconds):
-            raise BadModel(f"this takes longer than the {self.limits.seconds:g} s that it gets here", hint=_HINT)
+        """All that the process sends, until it ends."""
+        if not here.poll(self.limits.seconds + _SLACK_S):  # it has been ended, and something that it started has not
+            return b""
         try:
             return here.recv_bytes(self.limits.answer_bytes)
         except EOFError:
             return b""
-        except OSError:
-            what = f"what is to be said of this is larger than the {self.limits.answer_bytes:,} B that it gets here"
-            raise BadModel(what, hint=_HINT) from None
+        except OSError as error:
+            if "end of file" in str(error):  # it ended in the middle of what it said
+                return b""
+            raise too_large(self.limits) from None
+
+
+def _pipe() -> tuple[Connection, Connection]:
+    try:
+        return _context().Pipe(duplex=False)
+    except OSError as error:
+        raise Busy(f"no process can be started for this ({error.strerror})", hint="try again in a minute") from None
 
 
 @cache
@@ -185,52 +242,3 @@ def _context() -> BaseContext:
     found = multiprocessing.get_context("forkserver")
     found.set_forkserver_preload(list(_PRELOADED))
     return found
-
-
-def _said(answer: bytes) -> bytes:
-    kind, content = answer[:1], answer[1:]
-    if kind == _GOOD:
-        return content
-    if kind == _OURS:
-        error = json.loads(content)
-        raise getattr(errors, error["kind"])(
-            error["what"], where=error["where"], hint=error["hint"], details=error["details"]
-        )
-    if kind == _INTERNAL:
-        raise Fault(content.decode())
-    raise BadModel("whatever is in this ended the process that read it", hint="look at it on the command line")
-
-
-def _serve(there: Connection, limits: Limits, job: Job, arguments: tuple[object, ...]) -> None:
-    """Do ``job`` in this process and send what it comes to."""
-    try:
-        _limit(limits)
-        answer = _GOOD + job(*arguments)
-    except WeighbridgeError as error:
-        answer = _told(error)
-    except (MemoryError, RecursionError):
-        what = f"this takes more than the {limits.memory_bytes >> 20:,} MiB of memory that it gets here"
-        answer = _told(BadModel(what, hint=_HINT))
-    except Exception as error:
-        answer = _INTERNAL + internal(error).encode()
-    with suppress(OSError):  # nobody listens any more
-        there.send_bytes(answer)
-
-
-def _told(error: WeighbridgeError) -> bytes:
-    said = {"what": error.what, "where": error.where, "hint": error.hint, "details": error.details}
-    return _OURS + json.dumps({"kind": type(error).__name__, **said}).encode()
-
-
-def _limit(limits: Limits) -> None:
-    if sys.platform == "win32":
-        return
-    import resource
-
-    for what, most in (
-        (resource.RLIMIT_AS, limits.memory_bytes),
-        (resource.RLIMIT_CPU, int(limits.seconds) + 5),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        with suppress(ValueError, OSError):  # macOS knows some of these and keeps to none
-            resource.setrlimit(what, (most, most))
