@@ -91,7 +91,7 @@ def test_a_list_of_many_reports_reads_none_of_them_whole(folder: Path, monkeypat
     for place in range(520):
         (folder / f"r{place}.json").write_text(LENET.to_json())
     monkeypatch.setattr(shelf.Shelf, "report", None)
-    monkeypatch.setattr(work.Work, "do", None)
+    monkeypatch.setattr(work.Work, "_done", None)
     answer = ask("/reports", app=fresh(folder))
     page = read(answer.text)
     assert answer.status_code == 200

@@ -288,13 +288,13 @@ def test_the_answer_to_a_form_and_the_page_that_it_leads_to_are_made_once(monkey
     from weighbridge.web import work
 
     jobs: list[str] = []
-    do = work.Work.do
+    done = work.Work._done
 
-    def counted(self: work.Work, job: Any, *arguments: object) -> bytes:
+    def counted(self: work.Work, turn: Any, job: Any, arguments: Any) -> bytes:
         jobs.append(job.__name__)
-        return do(self, job, *arguments)
+        return done(self, turn, job, arguments)
 
-    monkeypatch.setattr(work.Work, "do", counted)
+    monkeypatch.setattr(work.Work, "_done", counted)
     app = fresh()
     for _ in range(2):
         answer = ask("/weigh", method="POST", app=app, files=toml())
