@@ -182,3 +182,8 @@ def test_what_a_stage_does_not_use_moves_nothing(stage: str) -> None:
 @pytest.mark.parametrize("preset", SIMULATOR.presets, ids=lambda preset: preset.title)
 def test_a_preset_is_a_state(preset: object) -> None:
     assert answer(**preset.state)  # type: ignore[attr-defined]
+
+
+def test_a_neuron_has_as_many_steps_as_inputs() -> None:
+    assert answered(SIMULATOR, [("stage", "neuron"), ("inputs", "4")])[1].reaches == {"step": 4}
+    assert answered(SIMULATOR, [("stage", "batch")])[1].reaches == {}

@@ -64,7 +64,8 @@ def _controls() -> Iterator[Control]:
     yield Number("outputs", "outputs", 3, 1, 6, meaning="Neurons, or filters of a convolution: the rows of W.")
     yield Number("batch", "batch", 4, 1, 64, 9, meaning="Vectors or images at once: columns of X and Y.")
     yield Number("neuron", "neuron to follow", 1, 1, 6, meaning="Its arrows are its row of W.")
-    yield Number("step", "step", 1, 1, 8, meaning="A multiplication and an addition each: one MAC.")
+    meaning = "A multiplication and an addition each: one MAC."
+    yield Number("step", "step", 1, 1, 8, meaning=meaning, plays=True)
     yield Number("channels", "channels (c_i)", 1, 1, 3, meaning="Channels of the image.")
     yield Number("kernel", "kernel (k)", 2, 1, 3, meaning="Height and width of the kernel.")
     yield Number("height", "output height (h_o)", 3, 1, 4, meaning="Height and width of what comes out.")
@@ -92,6 +93,7 @@ def _answer(state: State) -> Answer:
         ),
         tuple(plots),
         (_steps(left[0], [row[0] for row in right], steps, step),) if stage == _NEURON else (),
+        reaches={"step": gemm.k} if stage == _NEURON else {},
         unused=tuple(one.name for one in _controls() if one.name not in _USED[stage] and one.name != "stage"),
         notes=_notes(gemm, columns),
     )

@@ -105,6 +105,13 @@ def _storage(found: Layer) -> Iterator[Readout]:
         "parameter_bits", "size in bits", _plain(found.parameter_bits), _number(found.parameter_bits), "", group
     )
     yield _bytes("parameter_bytes", "size", found.parameter_bytes, "rounded up to a byte a tensor", group)
+    for name, label, unit in (
+        ("parameter_kilobytes", "size in kB", 1000),
+        ("parameter_megabytes", "size in MB", 1000**2),
+    ):
+        size = None if found.parameter_bytes is None else Fraction(found.parameter_bytes, unit)
+        shown = _UNKNOWN if size is None else f"{in_full(size)} {label[-2:]}"
+        yield Readout(name, label, None if size is None else float(size), shown, f"of {unit:,} B", group)
     group = "Activations"
     yield _count("input_values", "values that go in", found.input_values, _shape(found.input_shapes[0]), group)
     yield _count("output_values", "values that come out", found.output_values, _shape(found.output_shape), group)

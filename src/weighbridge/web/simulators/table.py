@@ -136,15 +136,15 @@ def _grid(state: State, asked: tuple[Task, ...], verdicts: Mapping[str, str]) ->
         others = {column: one for column, one in others.items() if column not in _STORED}
     else:
         del others["parameters"]
-    titles = ["layer", "operator", "goes in", "window", "comes out", *map(_SHOWN.__getitem__, others), _SHOWN[hidden]]
-    columns = (*(Column(title, is_number=place > 4) for place, title in enumerate(titles)), Column("answer"))
+    titles = ["layer", "goes in", "what it is", "comes out", _SHOWN[hidden], "answer", *map(_SHOWN.__getitem__, others)]
+    columns = tuple(Column(title, is_number=place > 3 and title != "answer") for place, title in enumerate(titles))
     rows = []
     for place, (task, node) in enumerate(zip(asked, _nodes(network, batch), strict=True)):
-        known = [exact(one[place].value) for one in others.values()]
         is_open = state["shown"] or verdicts[task.name] == _RIGHT
-        own = exact(task.value) if is_open else "…"
-        shapes = (_shaped(task.input_shape), task.window or "none", _shaped(task.output_shape))
-        rows.append(GridRow((node.name, node.operator, *shapes, *known, own, verdicts[task.name])))
+        own = (exact(task.value) if is_open else "…", verdicts[task.name])
+        what = f"{node.operator.replace('_', ' ')} {task.window}".strip()
+        known = [exact(one[place].value) for one in others.values()]
+        rows.append(GridRow((node.name, _shaped(task.input_shape), what, _shaped(task.output_shape), *own, *known)))
     notes = tuple(f"{one.name}: {one.worked}" for one in asked) if state["shown"] else ()
     return Grid(f"{_NETWORKS[network]}, layer by layer", columns, tuple(rows), notes)
 

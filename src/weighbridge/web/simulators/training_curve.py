@@ -9,7 +9,8 @@ from weighbridge.devices.device import Device
 from weighbridge.estimates import TrainingFit, largest_batch
 from weighbridge.memory.training.records import TrainingPlan
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
+from weighbridge.operators.record import known_total
+from weighbridge.report.charts.theme import MUTED, PALETTE
 from weighbridge.report.headlines import lower_bound
 from weighbridge.training import fits
 from weighbridge.units import exact
@@ -117,24 +118,30 @@ def notes(found: Curve) -> Iterator[str]:
             yield f"the size of {memory.name} of {found.device.name} is not verified"
 
 
-_PARTS: Final[Mapping[str, str]] = {
-    "parameters": "parameter_bytes",
-    "statistics": "buffer_bytes",
-    "gradients": "gradient_bytes",
-    "optimiser": "optimiser_bytes",
-    "copy in 32 bits": "master_bytes",
-    "activations": "peak_activation_bytes",
+_PARTS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
+    "parameters": (("parameter_bytes",), PALETTE[0]),
+    "gradients": (("gradient_bytes",), PALETTE[1]),
+    "optimiser": (("optimiser_bytes",), PALETTE[2]),
+    "statistics, copy in 32 bits": (("buffer_bytes", "master_bytes"), MUTED),
+    "activations": (("peak_activation_bytes",), PALETTE[3]),
 }
-"""What is held, by the name of its field; together they are the total."""
+"""What is held: the fields that it is the sum of, and its colour; together they are the total."""
 
 
 def chart(found: Curve) -> Plot:
     """What training holds, stacked over the batch; exact at the batches that were planned, with straight lines between."""
     room = None if found.fit is None else found.fit.available_bytes
     rows: list[Mapping[str, Figure]] = [
-        {"batch": batch, "part": part, "order": order, "bytes": getattr(plan, field), "room": room, "here": found.batch}
+        {
+            "batch": batch,
+            "part": part,
+            "order": order,
+            "bytes": known_total(getattr(plan, field) for field in fields),
+            "room": room,
+            "here": found.batch,
+        }
         for batch, plan in found.plans.items()
-        for order, (part, field) in enumerate(_PARTS.items())
+        for order, (part, (fields, _)) in enumerate(_PARTS.items())
     ]
     ends = [f"{exact(one)}: {_total(found.plans[one])}" for one in (min(found.plans), max(found.plans))]
     planned = ", ".join(exact(one) for one in found.plans)
@@ -157,7 +164,7 @@ _AREAS: Final[Mapping[str, Any]] = {
         "color": {
             "field": "part",
             "type": "nominal",
-            "scale": {"domain": list(_PARTS), "range": list(PALETTE[: len(_PARTS)])},
+            "scale": {"domain": list(_PARTS), "range": [colour for _, colour in _PARTS.values()]},
             "legend": {"title": None, "orient": "bottom", "columns": 3},
         },
         "tooltip": [
@@ -168,11 +175,11 @@ _AREAS: Final[Mapping[str, Any]] = {
     },
 }
 _HERE: Final[Mapping[str, Any]] = {
-    "mark": {"type": "rule", "color": ACCENT, "strokeWidth": 2},
+    "mark": {"type": "rule", "color": "currentColor", "strokeWidth": 2},
     "encoding": {"x": {"aggregate": "max", "field": "here", "type": "quantitative"}},
 }
 _LINE: Final[Mapping[str, Any]] = {
-    "mark": {"type": "rule", "color": MUTED, "strokeDash": [6, 4], "strokeWidth": 2},
+    "mark": {"type": "rule", "color": "currentColor", "strokeDash": [6, 4], "strokeWidth": 2},
     "encoding": {"y": {"aggregate": "max", "field": "room", "type": "quantitative"}},
 }
 
