@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 from weighbridge.errors import BadSpec
@@ -36,11 +37,17 @@ def preset(name: str) -> LayerSpec:
     """
     path, colon, choices = name.partition(":")
     network, _, layer = (part.strip() for part in path.partition("."))
-    graph = find(f"{network}:{choices}" if colon else network)
+    graph = _graph(f"{network}:{choices}" if colon else network)
     for node in graph.nodes:
         if node.name == layer:
             return layer_of(node, graph)
     raise _unknown(network, layer, [node.name for node in graph.nodes])
+
+
+@lru_cache(maxsize=4)
+def _graph(spec: str) -> Graph:
+    """Layers are asked for one by one, most often of one network."""
+    return find(spec)
 
 
 def layer_of(node: Node, graph: Graph) -> LayerSpec:

@@ -17,6 +17,7 @@ __all__ = ["find", "names", "specification"]
 _FOLDER = Path(__file__).parent  # importlib.resources would take longer to import than all of this to read
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The names of all textbook networks, sorted."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property, lru_cache
 from typing import Final
 
 from weighbridge.devices.catalogue import find, names
@@ -27,9 +27,28 @@ class Budget(NamedTuple):
 
 def board_choice(default: str, own: str = "") -> Choice:
     """A control that chooses a microcontroller; ``own`` says what there is in place of one."""
-    first = {OWN: own} if own else {}
     meaning = "A microcontroller of the catalogue; its first SRAM holds the activations and nothing of the weights."
-    return Choice("on", "device", default, {**first, **{name: name for name in _boards()}}, meaning)
+    return Choice("on", "device", default, _Boards({OWN: own} if own else {}), meaning)
+
+
+class _Boards(Mapping[str, str]):
+    """The boards behind ``first``: looked for among all device files when somebody looks here, which the list of all pages does not."""
+
+    def __init__(self, first: Mapping[str, str]) -> None:
+        self._first = first
+
+    def __getitem__(self, key: str) -> str:
+        return self._all[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @cached_property
+    def _all(self) -> Mapping[str, str]:
+        return {**self._first, **{name: name for name in _boards()}}
 
 
 @lru_cache(maxsize=32)

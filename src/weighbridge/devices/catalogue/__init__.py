@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from weighbridge.devices.device import KINDS, Device, EnergyTable
@@ -24,6 +25,7 @@ _FOLDER = Path(__file__).parent
 _ENERGY = _FOLDER / "energy"
 
 
+@cache
 def names() -> tuple[str, ...]:
     """The names of the catalogue's devices, in alphabetical order."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
