@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,8 @@ _LOCATION: Final = b"\x0a\x08location\x12"
 """How an entry of ``external_data`` begins: the key, and the tag of the value (StringStringEntryProto in onnx.proto)."""
 
 _LONGEST_NAME: Final = 4096
+_MOST_NAMES: Final = 100_000
+"""No model has its weights in so many files; one that was made to say so would take all memory."""
 _LONGEST_LENGTH: Final = 3
 """Bytes that such a length takes."""
 
@@ -35,7 +38,7 @@ def data_files(model: Path) -> tuple[str, ...]:
     if not model.stat().st_size:
         return ()
     with model.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        names = dict.fromkeys(_values(data))
+        names = dict.fromkeys(islice(_values(data), _MOST_NAMES))
     return tuple(
         name for name in names if "\0" not in name and not {"", "..", "."} & set(name.removeprefix("./").split("/"))
     )

@@ -18,6 +18,7 @@ from weighbridge.devices.read import device_of
 from weighbridge.errors import BadSpec, printable
 from weighbridge.handwritten import MAX_FILE_BYTES
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.sources import is_named_model
 
 __all__ = ["Kept", "Model", "Shelf", "name_like", "opened"]
 
@@ -29,6 +30,9 @@ _LISTED: Final = 500
 _LARGEST_REPORT: Final = 64 << 20
 _BEGIN: Final = 8 << 10
 _CHUNK: Final = 1 << 20
+_NOWHERE: Final = frozenset(':<>"|?*')
+"""Characters that a name of a file cannot have on some system."""
+_MOST_MODELS: Final = 200
 _NAME_BYTES: Final = 120
 """Of the name of an upload, in UTF-8."""
 _ODD: Final = re.compile(r"[\\:]")
@@ -57,8 +61,8 @@ class Model(NamedTuple):
 class Shelf:
     """Reports (``NAME.json``) and device files (``NAME.toml``) in ``folder``, uploads below ``scratch``.
 
-    Uploads take ``most_bytes`` together: for a new one the oldest go.  What is in a folder that does not last goes with the app.
-    Names come from a browser, so every one of them is looked at here before it becomes part of a path.
+    Uploads take ``most_bytes`` together, and are no more than 200: for a new one the oldest go.  What is in a folder that
+    does not last goes with the app.  Names come from a browser, so every one of them is looked at here before it becomes part of a path.
     """
 
     def __init__(self, folder: Path, scratch: Path, most_bytes: int = 4 << 30, *, lasts: bool = True) -> None:
@@ -139,7 +143,7 @@ class Shelf:
                 digest.update(path.relative_to(place).as_posix().encode(errors="surrogateescape") + of_file.digest())
             if size > self._most_bytes:
                 raise BadSpec(f"this is larger than the {self._most_bytes:,} B that uploads may take", where="model")
-            digest.update(shown.encode(errors="surrogateescape"))
+            digest.update(b"\0" + shown.encode())  # no name has that byte: the content ends before it
             yield Model(digest.hexdigest()[:16], shown, place, size)
         finally:
             with self._lock:
@@ -155,7 +159,7 @@ class Shelf:
             self._models[kept.id] = kept
             total = sum(one.size_bytes for one in self._models.values())
             for one in list(self._models.values())[:-1]:
-                if total > self._most_bytes:
+                if total > self._most_bytes or len(self._models) > _MOST_MODELS:
                     total -= one.size_bytes
                     gone.append(self._models.pop(one.id))
         for one in gone:
@@ -205,15 +209,27 @@ class Shelf:
         first = _checked(name)
         for place in range(1, 1000):
             one = first if place == 1 else f"{first[:70]}-{place}"
+            path = self.folder / f"{one}{suffix}"
             try:
-                with (self.folder / f"{one}{suffix}").open("xb") as file:
+                with path.open("xb") as file, _whole(path):
                     file.write(content)
+                    file.flush()
             except FileExistsError:
                 continue
             except OSError as error:
                 raise BadSpec(f"the {what} cannot be written: {error.strerror}", where="name") from None
             return one
         raise BadSpec(f"there are a thousand of the name {name!r}", where="name", hint="give it another one")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """Half a file is none: what could not be written to its end goes again."""
+    try:
+        yield
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -250,13 +266,14 @@ def _checked(name: str) -> str:
 def _file_name(name: str) -> str:
     """The name of an upload as a file of a folder of its own can have it, as much as possible what the browser said.
 
-    A colon would stand before choices, as on the command line.
+    A colon would stand before choices, as on the command line, where some names are those of libraries.
     """
     last = re.split(r"[/\\]", name)[-1]
-    plain = "".join("_" if one == ":" or not one.isprintable() else one for one in last).strip()
-    stem, suffix = Path(plain.lstrip(".")).stem, Path(plain.lstrip(".")).suffix
+    plain = "".join("_" if one in _NOWHERE or not one.isprintable() else one for one in last).strip(" .")
+    stem, suffix = Path(plain).stem, Path(plain).suffix
     room = _NAME_BYTES - len(suffix.encode()[:20])
-    return (stem.encode()[:room] + suffix.encode()[:20]).decode(errors="ignore") or "model"
+    found = (stem.encode()[:room] + suffix.encode()[:20]).decode(errors="ignore").strip(" .") or "model"
+    return f"_{found}" if _RESERVED.fullmatch(found) or is_named_model(f"{found}:") else found
 
 
 def _places(model: Path, beside: Mapping[str, IO[bytes]]) -> Iterator[tuple[Path, IO[bytes]]]:
