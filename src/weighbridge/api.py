@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
 
-__all__ = ["demand_of", "deployed_of", "load", "report_of", "weigh"]
+__all__ = ["batch_of", "demand_of", "deployed_of", "load", "report_of", "weigh"]
 
 Module = Any
 """A ``torch.nn.Module``, whose type is not known here."""
@@ -322,7 +322,7 @@ def _estimates(
     from weighbridge.estimates import bill, demand
 
     needs = demand(deployed, facts, memory)
-    batch = _batch(deployed) if choices.batch is None else choices.batch
+    batch = batch_of(deployed) if choices.batch is None else choices.batch
     at = {size: needs if size == choices.batch else demand_at(size) for size in costs.batches}
     if batch is not None and (choices.batch is not None or not at):
         at.setdefault(batch, needs)
@@ -331,7 +331,7 @@ def _estimates(
     return on, None if energy is None else bill(needs, energy, choices.precision, costs.battery, batch)
 
 
-def _batch(graph: Graph) -> int | None:
+def batch_of(graph: Graph) -> int | None:
     """The batch size that nobody stated: the first dimension, where it is that of every input and output, or 1 of the first input.
 
     A sequence may come first as well, so what is asked for at a batch size is never taken from here.

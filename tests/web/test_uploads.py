@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +12,8 @@ import pytest
 import weighbridge
 from tests.web.client import ask
 from weighbridge.errors import BadModel, BadSpec
-from weighbridge.graph_json import graph_to_json
+from weighbridge.graph import UNKNOWN
+from weighbridge.graph_json import graph_to_dict, graph_to_json
 from weighbridge.web.references import UPLOAD
 from weighbridge.web.server import application
 from weighbridge.web.shelf import Model, Shelf, opened
@@ -192,6 +194,49 @@ def test_one_that_has_gone_is_a_fault(shelf: Shelf) -> None:
     assert not faults
     assert answer is not None
     assert set(found.faults) == {"network"}
+
+
+def readouts(shelf: Shelf, work: Work, page: str, **state: object) -> tuple[dict[str, object], Answer]:
+    model = upload(shelf)
+    said = {"network": f"{UPLOAD}{model.id}", **state}
+    simulator = simulators(Uploads(shelf, work))[page]
+    found, answer = answered(simulator, [(name, str(value)) for name, value in said.items()])
+    assert not found.faults
+    assert answer is not None
+    return {one.name: one.value for one in answer.readouts}, answer
+
+
+def test_its_floors_are_the_reports(shelf: Shelf) -> None:
+    report = weighbridge.weigh("lenet5", precision="int8", on=("jetson-agx-orin", "rtx-4090"))
+    dozen, said = readouts(shelf, Told(graph()), "dozen", precision="int8")
+    assert said.unused == ("batch",)
+    for one in report.on:
+        assert dozen[f"{one.device}.floor_s"] == one.latency.floor_s
+    pair = {"one": "jetson-agx-orin", "other": "rtx-4090", "precision": "int8", "batch": 7}
+    latency, said = readouts(shelf, Told(graph()), "latency", **pair)
+    assert "batch" in said.unused
+    assert [latency["one.floor_s"], latency["other.floor_s"]] == [one.latency.floor_s for one in report.on]
+
+
+def test_its_bill_is_the_reports(shelf: Shelf) -> None:
+    energy = weighbridge.weigh("lenet5", precision="float32", energy="45nm").energy
+    assert energy is not None
+    found, said = readouts(shelf, Told(graph()), "bill", precision="float32", batch=7)
+    (dram,) = (one for one in energy.levels if one.level == "DRAM")
+    assert found["total_j"] == found["input_j"] == dram.total_j
+    assert said.unused == ("batch",)
+
+
+def test_what_nobody_can_count_is_a_lower_bound(shelf: Shelf) -> None:
+    plain = graph_to_dict(weighbridge.load("lenet5"))
+    last = plain["nodes"][-1]
+    plain["nodes"][-1] = {**last, "operator": UNKNOWN, "origin": "Odd", "reason": "nobody knows it", "attributes": {}}
+    _, dozen = readouts(shelf, Told(json.dumps(plain).encode()), "dozen", precision="int8")
+    (ops,) = (one for one in dozen.readouts if one.name == "ops")
+    assert ops.shown.startswith(">= ")
+    _, latency = readouts(shelf, Told(json.dumps(plain).encode()), "latency")
+    (ops,) = (one for one in latency.readouts if one.name == "ops")
+    assert ops.shown.startswith(">= ")
 
 
 def test_without_uploads_there_are_the_same_pages(shelf: Shelf) -> None:

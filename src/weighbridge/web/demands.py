@@ -5,11 +5,11 @@ A slider asks anew at every width, so each figure is asked for where it is neede
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from weighbridge.api import demand_of, deployed_of
+from weighbridge.api import batch_of, demand_of, deployed_of
 from weighbridge.counts import parameters
 from weighbridge.devices.catalogue import find, names
 from weighbridge.devices.device import Device
@@ -19,9 +19,9 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import runs, static_tensors
 from weighbridge.web.controls import Choice, Number
-from weighbridge.web.networks import graph_of
+from weighbridge.web.networks import TEXTBOOK, Networks, graph_of
 
-__all__ = ["Kept", "batch_number", "demanded", "device", "device_choices", "kept", "precision_choice"]
+__all__ = ["Asked", "Asking", "Kept", "asking", "batch_number", "device", "device_choices", "kept", "precision_choice"]
 
 _LARGEST_BATCH: Final = 65_536
 """What every textbook network takes."""
@@ -53,10 +53,35 @@ def device(name: str) -> Device:
     return find(name)
 
 
-@lru_cache(_KEPT)
-def demanded(network: str, batch: int, precision: str) -> Demand:
-    """What a textbook network asks of any device, of ``batch`` inputs at ``precision``.  Raises ``BadSpec``."""
-    return demand_of(graph_of(network, batch), precision)
+class Asked(NamedTuple):
+    """What a network asks of any device; ``batch`` is that of the run, None where its file has one and does not say which.
+
+    ``unused`` names the control of the batch where it is not the file's to choose.
+    """
+
+    needs: Demand
+    batch: int | None
+    unused: tuple[str, ...] = ()
+
+
+Asking = Callable[[str, int, str], Asked]
+"""From a network, a batch and a precision to what it asks.  Raises ``BadSpec``."""
+
+
+def asking(networks: Networks = TEXTBOOK) -> Asking:
+    """How those of ``networks`` are asked; the last answers are kept."""
+
+    @lru_cache(_KEPT)
+    def needs(network: str, batch: int, precision: str) -> Demand:
+        return demand_of(networks.sized(network, batch).graph, precision)
+
+    def asked(network: str, batch: int, precision: str) -> Asked:
+        found = networks.sized(network, batch)
+        if found.takes_batch:
+            return Asked(needs(network, batch, precision), batch)
+        return Asked(needs(network, 1, precision), batch_of(found.graph), ("batch",))
+
+    return asked
 
 
 class Kept(NamedTuple):

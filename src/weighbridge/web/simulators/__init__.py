@@ -15,9 +15,13 @@ def simulators(networks: Networks | None = None) -> Mapping[str, Simulator]:
     """All of them, in the order in which the first page lists them; ``networks`` are those that one can be given of others' models."""
     if networks is None:
         return _textbook()
+    from weighbridge.web.simulators.bill import bill
+    from weighbridge.web.simulators.devices import devices
+    from weighbridge.web.simulators.latency import latency
     from weighbridge.web.simulators.peak import peak
 
-    return {**_textbook(), **{one.name: one for one in (peak(networks),)}}
+    taking = (peak(networks), latency(networks), devices(networks), bill(networks))
+    return {**_textbook(), **{one.name: one for one in taking}}
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from weighbridge.devices.catalogue import find_energy
@@ -16,9 +16,9 @@ from weighbridge.report.costs import bill as table_of
 from weighbridge.report.headlines import lower_bound
 from weighbridge.units import exact, in_full, joules, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
-from weighbridge.web.demands import batch_number, demanded
+from weighbridge.web.demands import Asking, asking, batch_number
 from weighbridge.web.figures import UNKNOWN, count
-from weighbridge.web.networks import network_choice
+from weighbridge.web.networks import TEXTBOOK, Networks, network_choice
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
 
 __all__ = ["bill"]
@@ -30,16 +30,16 @@ _PRECISIONS: Final = ("float32", "int32", "float16", "int8")
 _PARTS: Final = {"arithmetic": PALETTE[0], "weights": PALETTE[3], "activations": PALETTE[2]}
 
 
-def bill() -> Simulator:
-    """The simulator; its presets are AlexNet from one memory and from the other."""
+def bill(networks: Networks = TEXTBOOK) -> Simulator:
+    """The simulator, with those of ``networks`` to choose; its presets are AlexNet from one memory and from the other."""
     return Simulator(
         "bill",
         "A network's bill",
         "What does an inference draw, and how many does a battery pay for?",
         "The bill has two parts: the multiplications and additions of all MACs, and every weight and activation fetched once. "
         "Move what is fetched from DRAM to SRAM and see which part was the larger.",
-        tuple(_controls()),
-        _answer,
+        tuple(_controls(networks)),
+        partial(_answer, asking(networks)),
         (
             Preset("AlexNet, from DRAM", {"network": "alexnet"}),
             Preset("AlexNet, from SRAM", {"network": "alexnet", "from_sram": True}),
@@ -52,8 +52,8 @@ def bill() -> Simulator:
     )
 
 
-def _controls() -> Iterator[Control]:
-    yield network_choice("alexnet")
+def _controls(networks: Networks) -> Iterator[Control]:
+    yield network_choice("alexnet", networks=networks)
     precisions = {name: name for name in _PRECISIONS}
     yield Choice("precision", "precision", "float32", precisions, "Of weights, of activations and of the arithmetic.")
     yield Switch(
@@ -76,10 +76,10 @@ def _table() -> EnergyTable:
     return find_energy(_TABLE)
 
 
-def _answer(state: State) -> Answer:
-    precision, batch = str(state["precision"]), int(state["batch"])
+def _answer(ask: Asking, state: State) -> Answer:
+    precision = str(state["precision"])
     battery = Battery(Fraction(int(state["capacity_mah"])), stated(float(state["voltage_v"])))
-    needs = demanded(str(state["network"]), batch, precision)
+    needs, batch, unused = ask(str(state["network"]), int(state["batch"]), precision)
     found = billed(needs, _table(), precision, battery, batch)
     levels = {level.level: level for level in found.levels}
     level = levels[_SRAM if state["from_sram"] else _DRAM]
@@ -89,6 +89,7 @@ def _answer(state: State) -> Answer:
         (_sentence(found, level),),
         (_plot(found, level),),
         () if every is None else (every,),
+        unused=unused,
     )
 
 
@@ -105,11 +106,12 @@ def _parts(found: Bill, level: LevelEnergy) -> Iterator[Readout]:
     yield _energy("moved_j", "fetched", level.moved_j, found, group, "weights and activations")
 
 
-def _whole(found: Bill, level: LevelEnergy, batch: int) -> Iterator[Readout]:
+def _whole(found: Bill, level: LevelEnergy, batch: int | None) -> Iterator[Readout]:
     group = "In all"
-    run = "a run of one input" if batch == 1 else f"a run of {exact(batch)} inputs"
+    inputs = "as many inputs as its file has" if batch is None else f"{exact(batch)} inputs"
+    run = "a run of one input" if batch == 1 else f"a run of {inputs}"
     yield _energy("total_j", "one run", level.total_j, found, group, run)
-    each = None if level.total_j is None else level.total_j / batch
+    each = None if level.total_j is None or batch is None else level.total_j / batch
     yield _energy("input_j", "for each input", each, found, group, "weights are fetched once a run, whatever its batch")
     times = _over(level.moved_j, found.arithmetic_j)
     shown = UNKNOWN if times is None else f"{significant(times)} times"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from weighbridge.devices.device import Device
 from weighbridge.estimates import Demand, Latency, fit, latency, placed
 from weighbridge.report.charts.theme import MUTED, PALETTE
 from weighbridge.report.grid import Column, Grid, GridRow
+from weighbridge.report.headlines import lower_bound
 from weighbridge.units import exact, seconds, short, significant
 from weighbridge.web.controls import Control, State
-from weighbridge.web.demands import batch_number, demanded, device, precision_choice
-from weighbridge.web.figures import UNKNOWN, count
-from weighbridge.web.networks import network_choice
+from weighbridge.web.demands import Asking, asking, batch_number, device, precision_choice
+from weighbridge.web.figures import UNKNOWN
+from weighbridge.web.networks import TEXTBOOK, Networks, network_choice
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
 
 __all__ = ["DEVICES", "devices"]
@@ -39,16 +41,18 @@ Found = tuple[Device, Latency, str]
 """A device, the floor on it, and whether the network fits."""
 
 
-def devices() -> Simulator:
-    """The simulator; its presets are networks at the precisions that most of the devices have a rate for."""
+def devices(networks: Networks = TEXTBOOK) -> Simulator:
+    """The simulator, with those of ``networks`` to choose; its presets are networks at the precisions that most of the
+    devices have a rate for.
+    """
     return Simulator(
         "dozen",
         "One count, a dozen devices",
         "What does one and the same count come to in time, from a microcontroller to a server?",
         "The count is the network's and no device changes it. The floor divides it by what a data sheet offers; a device that states "
         "no rate at this precision has none. The axis is logarithmic: each number below it is ten times the one before.",
-        tuple(_controls()),
-        _answer,
+        tuple(_controls(networks)),
+        partial(_answer, asking(networks)),
         (
             Preset("AlexNet at int8", {"network": "alexnet", "precision": "int8"}),
             Preset("MCUNet at int8", {"network": "mcunet_in3", "precision": "int8"}),
@@ -57,15 +61,16 @@ def devices() -> Simulator:
     )
 
 
-def _controls() -> Iterator[Control]:
-    yield network_choice("alexnet")
+def _controls(networks: Networks) -> Iterator[Control]:
+    yield network_choice("alexnet", networks=networks)
     yield batch_number()
     yield precision_choice("int8")
 
 
-def _answer(state: State) -> Answer:
-    batch, precision = int(state["batch"]), str(state["precision"])
-    needs = demanded(str(state["network"]), batch, precision)
+def _answer(ask: Asking, state: State) -> Answer:
+    precision = str(state["precision"])
+    asked = ask(str(state["network"]), int(state["batch"]), precision)
+    needs = asked.needs
     found: list[Found] = []
     for one in map(device, DEVICES):
         found.append((one, latency(needs, placed(needs, one), precision), fit(needs, one).verdict))
@@ -75,16 +80,17 @@ def _answer(state: State) -> Answer:
         "a tilde stands before what rests on a figure that is not verified",
         "a floor is the least a device can take, whether or not the network fits; nothing here is measured",
     )
-    return Answer(readouts, tuple(_sentences(timed, found)), tuple(_plot(timed)), (_table(found),), notes=notes)
+    said, plots = tuple(_sentences(timed, found)), tuple(_plot(timed))
+    return Answer(readouts, said, plots, (_table(found),), unused=asked.unused, notes=notes)
 
 
 def _asked(needs: Demand) -> Iterator[Readout]:
     group = "The count"
-    yield count("ops", "operations", needs.ops, group, "2 x MACs")
+    shown = lower_bound(exact(needs.ops), needs.ops_exact)
+    yield Readout("ops", "operations", needs.ops, shown, "2 x MACs", group)
     moved = needs.stored_read_bytes + needs.input_bytes + needs.output_bytes
-    yield Readout(
-        "moved_bytes", "bytes to move", moved, f"{exact(moved)} B", "each weight, input and output once", group
-    )
+    shown = lower_bound(f"{exact(moved)} B", needs.moved_exact)
+    yield Readout("moved_bytes", "bytes to move", moved, shown, "each weight, input and output once", group)
 
 
 def _readout(one: Found) -> Readout:

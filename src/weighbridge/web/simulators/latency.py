@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from weighbridge.estimates import Demand, Estimate, estimate, utilisation
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
 from weighbridge.units import decimal_bytes, exact, seconds, short, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
-from weighbridge.web.demands import batch_number, demanded, device, device_choices, precision_choice
-from weighbridge.web.networks import network_choice
+from weighbridge.web.demands import Asking, asking, batch_number, device, device_choices, precision_choice
+from weighbridge.web.networks import TEXTBOOK, Networks, network_choice
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
 
 __all__ = ["latency"]
@@ -22,8 +23,10 @@ _COMPUTING, _MOVING = "computing", "moving bytes"
 _BOUND: Final = {"compute": _COMPUTING, "memory": _MOVING}
 
 
-def latency() -> Simulator:
-    """The simulator; its presets are one network on two boards, at batch 1 and 64, and on a microcontroller."""
+def latency(networks: Networks = TEXTBOOK) -> Simulator:
+    """The simulator, with those of ``networks`` to choose; its presets are one network on two boards, at batch 1 and 64, and
+    on a microcontroller.
+    """
     boards = {"one": "jetson-agx-orin", "other": "jetson-nano", "precision": "float16"}
     return Simulator(
         "latency",
@@ -32,8 +35,8 @@ def latency() -> Simulator:
         "Above each line stands what the network asks, below it what the hardware offers. Operations over their peak rate is one "
         "time, bytes over the bandwidth another; both go on at once, so the longer one is the floor. It is no measurement: what is "
         "measured is longer, and the floor over it is the utilisation.",
-        tuple(_controls()),
-        _answer,
+        tuple(_controls(networks)),
+        partial(_answer, asking(networks)),
         (
             Preset("AlexNet on two boards", {"network": "alexnet", **boards}),
             Preset("ResNet-50 on two boards", {"network": "resnet50", **boards}),
@@ -46,8 +49,8 @@ def latency() -> Simulator:
     )
 
 
-def _controls() -> Iterator[Control]:
-    yield network_choice("alexnet")
+def _controls(networks: Networks) -> Iterator[Control]:
+    yield network_choice("alexnet", networks=networks)
     yield batch_number()
     yield precision_choice("float16")
     yield Choice("one", "first device", "jetson-agx-orin", device_choices())
@@ -56,10 +59,11 @@ def _controls() -> Iterator[Control]:
     yield Number("measured_ms", "measured time", 5, 0.000001, 10**9, 1000, step=0.1, unit="ms")
 
 
-def _answer(state: State) -> Answer:
-    batch, precision = int(state["batch"]), str(state["precision"])
-    needs = demanded(str(state["network"]), batch, precision)
-    found = {one: estimate(needs, device(str(state[one])), precision, batch) for one in _DEVICES}
+def _answer(ask: Asking, state: State) -> Answer:
+    precision = str(state["precision"])
+    asked = ask(str(state["network"]), int(state["batch"]), precision)
+    needs = asked.needs
+    found = {one: estimate(needs, device(str(state[one])), precision, asked.batch) for one in _DEVICES}
     readouts = [*_asked(needs), *(readout for one in _DEVICES for readout in _offered(one, found[one]))]
     notes = [f"{one.conditions.hardware}: {note}" for one in found.values() for note in one.notes]
     sentences = [*_sentences(found)]
@@ -68,7 +72,7 @@ def _answer(state: State) -> Answer:
         readouts += measured
         sentences += said
     plots = (_fractions(needs, found), *(plot for one in _DEVICES for plot in _bars(one, found[one])))
-    unused = () if state["is_measured"] else ("measured_ms",)
+    unused = (*asked.unused, *(() if state["is_measured"] else ("measured_ms",)))
     return Answer(tuple(readouts), tuple(sentences), plots, unused=unused, notes=tuple(dict.fromkeys(notes)))
 
 
