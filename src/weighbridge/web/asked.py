@@ -11,12 +11,22 @@ from urllib.parse import urlencode
 from weighbridge.errors import BadSpec, WeighbridgeError, printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.stated_options import training_stated
-from weighbridge.web.fields import FIELDS, SIZES, TRAINING
+from weighbridge.web.fields import FIELDS, SIZES, TRAINING, Field
 from weighbridge.web.jobs import Order
 from weighbridge.web.references import devices_named, order_of
 from weighbridge.web.shelf import Shelf
 
-__all__ = ["LONGEST", "Asked", "asked", "field_of", "fields_asked_for", "pairs_of", "said_beside"]
+__all__ = [
+    "LONGEST",
+    "Asked",
+    "Reading",
+    "asked",
+    "check_choices",
+    "field_of",
+    "fields_asked_for",
+    "pairs_of",
+    "said_beside",
+]
 
 LONGEST: Final = 7_900
 """Bytes of a query: an address of more is not answered."""
@@ -58,7 +68,7 @@ def pairs_of(fields: Mapping[str, Iterable[str]]) -> tuple[tuple[str, str], ...]
 
 def asked(query: Iterable[tuple[str, str]], shelf: Shelf, upload: Order | None = None) -> Asked:
     """What is asked for; ``upload`` is a file that came with the query, whose network it is then."""
-    found = _Reading(query)
+    found = Reading(query)
     values = found.values
     order = found.tried("model", lambda: _network(values, shelf, upload))
     on, own = found.tried("on", lambda: devices_named(values.get("on", ()), shelf)) or ((), ())
@@ -75,8 +85,7 @@ def asked(query: Iterable[tuple[str, str]], shelf: Shelf, upload: Order | None =
         options["train"] = how
     if order is not None:
         order = order._replace(on=on, own=own, sizes=sizes, options=options)
-        if not order.folder and order.choices:
-            found.tried("choices", lambda: _chosen(order))
+        found.tried("choices", lambda: check_choices(order))
     return Asked(order, found.faults, values)
 
 
@@ -97,21 +106,28 @@ def fields_asked_for(error: WeighbridgeError) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_OPTIONS.get(name, name) for name in _ASKED_FOR.findall(error.hint)))
 
 
-class _Reading:
-    """Reads a query: values by field, and the faults that are met."""
+class Reading:
+    """Reads a query: values by field, and the faults that are met.  ``single`` and ``several`` are names beside those of ``fields``."""
 
-    def __init__(self, query: Iterable[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        query: Iterable[tuple[str, str]],
+        fields: Iterable[Field] = FIELDS,
+        single: Iterable[str] = _SINGLE,
+        several: Iterable[str] = ("on",),
+    ) -> None:
         self.faults: dict[str, str] = {}
+        by_name = {field.name: field for field in fields}
+        names = (*single, *several, *by_name)
         given: dict[str, list[str]] = {}
         for name, text in query:
-            if name in _NAMES:
+            if name in names:
                 given.setdefault(name, []).append(text)
             else:
-                near = get_close_matches(name[:60], _NAMES, 1)
+                near = get_close_matches(name[:60], names, 1)
                 meant = f"; did you mean {near[0]}?" if near else ""
                 self.faults[""] = f"there is no field {printable(name, 60)!r}{meant}"
-        singles = {field.name for field in FIELDS if field.is_single} | set(_SINGLE)
-        by_name = {field.name: field for field in FIELDS}
+        singles = {name for name, field in by_name.items() if field.is_single} | set(single)
         self.values: dict[str, tuple[str, ...]] = {}
         for name, texts in given.items():
             field = by_name.get(name)
@@ -141,12 +157,14 @@ def _network(values: Mapping[str, tuple[str, ...]], shelf: Shelf, upload: Order 
     return order_of(next(iter(values.get("model", ())), ""), shelf, choices)
 
 
-def _chosen(order: Order) -> None:
-    """Raises ``BadSpec`` for parameters that the textbook network does not have."""
+def check_choices(order: Order) -> None:
+    """Raises ``BadSpec`` for parameters that a textbook network does not have; what those of an upload are only its file says."""
     from weighbridge.frontends.from_toml import parse_choices
     from weighbridge.frontends.toml_values import choose
     from weighbridge.textbook import specification
 
+    if order.folder or not order.choices:
+        return
     try:
         choose(specification(order.source).parameters, parse_choices(order.choices, ""), "")
     except BadSpec as error:

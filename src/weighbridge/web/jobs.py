@@ -7,7 +7,7 @@ in never needs most of it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from weighbridge.report.comparison import Comparison
 
 __all__ = [
+    "Compare",
     "Order",
     "Saved",
     "chart_library",
@@ -40,6 +41,8 @@ __all__ = [
 ]
 
 _A_PAGE = "a page with charts"
+_NO_FILES = str(Path(__file__).parent / "templates")
+"""A folder in which no file is called like a network."""
 
 
 class Order(NamedTuple):
@@ -64,6 +67,19 @@ class Saved(NamedTuple):
 
     name: str
     content: bytes
+
+
+class Compare(NamedTuple):
+    """Several models, a name alone being that of a published row, and how those that are orders are to be weighed, all of them alike:
+    the fields are those of an order.  ``fps`` is a rate as it was written, "" for none.
+    """
+
+    models: tuple[Order | Saved | str, ...]
+    fps: str = ""
+    sizes: Mapping[str, Any] = {}
+    options: Mapping[str, Any] = {}
+    on: tuple[str, ...] = ()
+    own: tuple[tuple[str, bytes], ...] = ()
 
 
 def report_json(order: Order) -> bytes:
@@ -95,16 +111,16 @@ def graph_json(order: Order) -> bytes:
         return graph_to_json(load(source, **_sizes(order, source))).encode()
 
 
-def compared_json(sides: Iterable[Order | Saved | str], fps: str) -> bytes:
-    """Several models side by side, as JSON; a name alone is that of a published row."""
-    return _compared(sides, fps).to_json().encode()
+def compared_json(asked: Compare) -> bytes:
+    """Several models side by side, as JSON."""
+    return _compared(asked).to_json().encode()
 
 
-def compared_page(sides: Iterable[Order | Saved | str], fps: str, around: Around) -> bytes:
+def compared_page(asked: Compare, around: Around) -> bytes:
     """Several models side by side, as a page."""
     with report_extra(_A_PAGE):
         from weighbridge.report.comparison_html import render
-    return render(_compared(sides, fps), around).encode()
+    return render(_compared(asked), around).encode()
 
 
 def chart_library() -> bytes:
@@ -123,13 +139,17 @@ def _page(report: Report, around: Around) -> bytes:
 
 
 def _weighed(order: Order) -> Report:
+    report = _of(order, {"on": _devices(order), **order.options})
+    if report.network.source:
+        return report
+    return replace(report, network=report.network._replace(source=_written(order)))
+
+
+def _of(order: Order, options: Mapping[str, Any]) -> Report:
     from weighbridge.api import weigh
 
     with _at(order) as source:
-        report = weigh(source, on=_devices(order), **_sizes(order, source), **order.options)
-    if report.network.source:
-        return report
-    return replace(report, network=report.network._replace(source=source))
+        return weigh(source, **_sizes(order, source), **options)
 
 
 @contextmanager
@@ -138,14 +158,23 @@ def _at(order: Order) -> Iterator[str]:
 
     A textbook network is looked for where there is no file that could have its name.
     """
-    place = order.folder or str(Path(__file__).parent / "templates")
+    with _in_folder(order.folder or _NO_FILES):
+        yield _written(order)
+
+
+def _written(order: Order) -> str:
+    return f"{order.source}:{order.choices}" if order.choices else order.source
+
+
+@contextmanager
+def _in_folder(place: str) -> Iterator[None]:
     before = Path.cwd()
     try:
         os.chdir(place)
     except FileNotFoundError:  # another upload took its room
         raise BadSpec("this model is not here any more", where="model", hint="upload it again") from None
     try:
-        yield f"{order.source}:{order.choices}" if order.choices else order.source
+        yield
     finally:
         os.chdir(before)
 
@@ -157,7 +186,7 @@ def _sizes(order: Order, source: str) -> dict[str, Any]:
     return {**sizes, **inputs_for(source, sizes.pop("inputs", ()))}
 
 
-def _devices(order: Order) -> tuple[str | Device, ...]:
+def _devices(order: Order | Compare) -> tuple[str | Device, ...]:
     from weighbridge.devices.read import device_of
 
     return (*order.on, *(device_of(content, name) for name, content in order.own))
@@ -172,28 +201,37 @@ def _read(saved: Saved) -> Report:
         raise error.at(saved.name) from None
 
 
-def _compared(sides: Iterable[Order | Saved | str], fps: str) -> Comparison:
+def _compared(asked: Compare) -> Comparison:
+    """What the command says of the same models in the folders where they lie."""
     from weighbridge.choices import fps_of
-    from weighbridge.comparing import check_options, compared, sides_of
+    from weighbridge.comparing import check_options, compared, options_of, sides_of, takes
 
-    rate = fps_of(fps) if fps else None
-    with sides_of([_side(one) for one in sides]) as found:
-        check_options(found, rate, {"on": ()})
-        return compared(found, _never, rate)
+    rate = fps_of(asked.fps) if asked.fps else None
+    sizes = dict(asked.sizes)
+    inputs = sizes.pop("inputs", ())
+    with _in_folder(_NO_FILES), sides_of([_side(one) for one in asked.models]) as sides:
+        weighing = options_of(sides, on=_devices(asked), **{"train": None, **asked.options})
+        check_options(sides, rate, {**weighing, **sizes, "input": inputs})
+
+        def weighed(side: Side) -> Report:
+            order = next(one for one, other in zip(asked.models, sides, strict=True) if other is side)
+            assert isinstance(order, Order), "all else is known"
+            taken = {name: size for name, size in sizes.items() if takes(side, sides, name, size)}
+            shapes = [one for one in inputs if takes(side, sides, "inputs", {} if "=" in one else one)]
+            return _of(order._replace(sizes={**taken, "inputs": shapes}), weighing)
+
+        return compared(sides, weighed, rate)
 
 
-def _never(side: Side) -> Report:
-    raise AssertionError("every side is known")
-
-
-def _side(one: Order | Saved | str) -> Side:
+def _side(one: Order | Saved | str) -> Any:
+    """A side as the command would have it, of a file with its whole path: what it is follows from what lies there."""
     from weighbridge.comparing import Side
-    from weighbridge.published import find
+    from weighbridge.published import SCHEME
 
     if isinstance(one, str):
-        row = find(one)
-        return Side("", row.name, known=row)
+        return f"{SCHEME}{one}"
     if isinstance(one, Saved):
-        return Side("", one.name, known=_read(one))
-    report = _weighed(one)
-    return Side("", report.network.source or report.network.name, known=report)
+        name = f"{one.name}.json"
+        return Side(name, name, known=_read(one._replace(name=name)))
+    written = _written(one)
+    return Side(written, written, os.path.join(one.folder, written))  # noqa: PTH118 - choices are no part of a path

@@ -58,9 +58,7 @@ def kept_device(content: bytes, shelf: Shelf, faults: Iterable[str] = ()) -> str
     reports tell devices apart by their names alone.
     """
     found = [*faults, *_faults_of(content)]
-    found += (
-        f"$.name: {what}; give it another name: reports tell devices apart by it" for what in _taken(content, shelf)
-    )
+    found += (f"$.name: {what}; give it another name: reports call a device by it" for what in _taken(content, shelf))
     if found:
         raise faulty(found, "", "device file")
     try:
