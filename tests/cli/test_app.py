@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 COMMAND = "from weighbridge.cli.main import run\nimport sys\nsys.argv = ['weighbridge', 'app', *{arguments!r}]\nrun()"
@@ -269,3 +270,101 @@ def test_no_browser_is_opened_where_none_is_wanted(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
         assert not path.exists()
+
+
+# --- its end, and what it does with bodies
+
+
+HANGS = """
+import time
+from weighbridge.web.work import Work
+start = Work._started
+Work._started = lambda self, there, job, arguments: start(self, there, time.sleep, (3600,))
+"""
+
+
+def form(content: bytes, name: str = "n.toml") -> tuple[dict[str, str], bytes]:
+    head = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    return {"Content-Type": "multipart/form-data; boundary=b"}, head + content + b"\r\n--b--\r\n"
+
+
+def post(port: int, address: str, headers: dict[str, str], body: bytes) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", address, body, headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("ending", "code", "said"),
+    [(signal.SIGINT, 130, "weighbridge: interrupted\n"), (signal.SIGTERM, 143, ""), (signal.SIGHUP, 129, "")],
+    ids=["ctrl-c", "told to", "the terminal closes"],
+)
+def test_it_ends_while_it_works_and_leaves_nothing(
+    ending: signal.Signals, code: int, said: str, tmp_path: Path
+) -> None:
+    """A job that takes an hour, half an upload and a connection that says nothing hold up no end."""
+    with (
+        started("--no-browser", before=HANGS, TMPDIR=str(tmp_path)) as (process, port),
+        socket.create_connection(("127.0.0.1", port)),
+        socket.create_connection(("127.0.0.1", port)) as half,
+        socket.create_connection(("127.0.0.1", port)) as slow,
+    ):
+        half.sendall(b"POST /weigh HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n")
+        half.sendall(b"Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\n")
+        headers, body = form(b"x = 1")
+        lines = {"Host": "127.0.0.1", "Content-Length": str(len(body)), **headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        slow.sendall(f"POST /weigh HTTP/1.1\r\n{head}\r\n".encode() + body)
+        # the process of a job is a child of the one that all are forked from
+        while not [one for child in psutil.Process(process.pid).children() for one in child.children()]:
+            assert process.poll() is None
+        assert list(tmp_path.glob("weighbridge-*/uploads/*/n.toml"))
+        process.send_signal(ending)
+        assert process.communicate(timeout=30) == ("", said)
+        assert process.returncode == code
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith("weighbridge-")] == []
+
+
+def test_three_gigabytes_are_refused_without_being_read() -> None:
+    with started("--no-browser") as (process, port):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+            head = "POST /weigh.json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+            client.sendall(f"{head}Content-Length: {3 << 30}\r\n\r\n".encode())
+            answer = client.recv(65536)
+            assert answer.startswith(b"HTTP/1.1 413 ")
+            sent = 0
+            with pytest.raises(OSError, match=r"reset|[Bb]roken pipe|aborted"):
+                while sent < 3 << 30:
+                    sent += client.send(bytes(1 << 20))
+            assert sent < 64 << 20
+        before = psutil.Process(process.pid).memory_info().rss
+        assert before < 300 << 20
+        assert get(port, "/layer.json")[0] == 200
+
+
+def test_a_client_that_is_refused_hears_why() -> None:
+    """Also where it sends all of a body that is a little too large before it listens."""
+    with started("--no-browser") as (_, port):
+        headers, body = form(bytes(3 << 20))
+        assert post(port, "/layer", headers, body) == 405
+        assert post(port, "/nowhere", headers, body) == 404
+        assert post(port, "/devices/new", headers, body) == 413
+        assert post(port, "/weigh", {**headers, "Origin": "http://evil.example"}, body) == 403
+        assert get(port, "/layer.json")[0] == 200
+
+
+def test_what_is_no_http_is_nothing_in_the_terminal() -> None:
+    with started("--no-browser") as (process, port):
+        for line in (b"\x16\x03\x01\x02\x00\x01\x00\n\n", b"GET / HTTP/9\r\n\r\n", b"x" * 100_000, b"GET /\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+                client.sendall(line)
+                client.recv(100)
+        head = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+            client.sendall(f"{head}\r\n".encode())
+            assert client.recv(100).startswith(b"HTTP/1.1 200")
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "weighbridge: interrupted\n")
