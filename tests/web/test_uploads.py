@@ -234,9 +234,19 @@ def test_what_nobody_can_count_is_a_lower_bound(shelf: Shelf) -> None:
     _, dozen = readouts(shelf, Told(json.dumps(plain).encode()), "dozen", precision="int8")
     (ops,) = (one for one in dozen.readouts if one.name == "ops")
     assert ops.shown.startswith(">= ")
+    _, bill = readouts(shelf, Told(json.dumps(plain).encode()), "bill")
+    shown = {one.name: one.shown for one in bill.readouts}
+    assert all(shown[name].startswith(">= ") for name in ("arithmetic_j", "moved_j", "total_j", "charge_mah"))
+    assert shown["moved_over_arithmetic"] == "?"
+    assert "lower bounds" in bill.sentences[0]
     _, latency = readouts(shelf, Told(json.dumps(plain).encode()), "latency")
-    (ops,) = (one for one in latency.readouts if one.name == "ops")
-    assert ops.shown.startswith(">= ")
+    shown = {one.name: one.shown for one in latency.readouts}
+    assert all(shown[name].startswith(">= ") for name in ("ops", "one.compute_s", "one.memory_s", "other.floor_s"))
+    assert (shown["one.bound"], shown["other.bound"]) == ("?", "?")
+    assert not any("times that" in one for one in (*latency.sentences, *dozen.sentences))
+    floors = [one for one in dozen.readouts if one.name.endswith(".floor_s") and one.value is not None]
+    assert floors
+    assert all(one.shown.startswith(">= ") and "not known" in one.meaning for one in floors)
 
 
 def test_without_uploads_there_are_the_same_pages(shelf: Shelf) -> None:

@@ -85,7 +85,7 @@ def _answer(ask: Asking, state: State) -> Answer:
     level = levels[_SRAM if state["from_sram"] else _DRAM]
     every = table_of(found)
     return Answer(
-        (*_parts(found, level), *_whole(found, level, batch), *_charge(level, battery)),
+        (*_parts(found, level), *_whole(found, level, batch), *_charge(found, level, battery)),
         (_sentence(found, level),),
         (_plot(found, level),),
         () if every is None else (every,),
@@ -113,16 +113,16 @@ def _whole(found: Bill, level: LevelEnergy, batch: int | None) -> Iterator[Reado
     yield _energy("total_j", "one run", level.total_j, found, group, run)
     each = None if level.total_j is None or batch is None else level.total_j / batch
     yield _energy("input_j", "for each input", each, found, group, "weights are fetched once a run, whatever its batch")
-    times = _over(level.moved_j, found.arithmetic_j)
+    times = _times(found, level)
     shown = UNKNOWN if times is None else f"{significant(times)} times"
     yield Readout("moved_over_arithmetic", "fetching over arithmetic", times, shown, "", group)
 
 
-def _charge(level: LevelEnergy, battery: Battery) -> Iterator[Readout]:
+def _charge(found: Bill, level: LevelEnergy, battery: Battery) -> Iterator[Readout]:
     group = f"From a battery of {in_full(battery.capacity_mah)} mAh at {in_full(battery.voltage_v)} V"
     charge = level.charge
     taken = None if charge is None else charge.charge_mah
-    shown = UNKNOWN if taken is None else f"{significant(taken)} mAh"
+    shown = UNKNOWN if taken is None else lower_bound(f"{significant(taken)} mAh", found.exact)
     yield Readout("charge_mah", "charge of a run", taken, shown, "energy over voltage", group)
     yield count(
         "inferences",
@@ -138,14 +138,21 @@ def _energy(name: str, label: str, value: float | None, found: Bill, group: str,
     return Readout(name, label, value, shown, meaning, group)
 
 
-def _over(one: float | None, other: float | None) -> float | None:
-    return None if one is None or not other else one / other
+def _times(found: Bill, level: LevelEnergy) -> float | None:
+    """Fetching over arithmetic; of two lower bounds nobody knows."""
+    if not found.exact or level.moved_j is None or not found.arithmetic_j:
+        return None
+    return level.moved_j / found.arithmetic_j
 
 
 def _sentence(found: Bill, level: LevelEnergy) -> str:
     if level.moved_j is None:
         return f"what is fetched from {level.level} is not known"
-    times = _over(level.moved_j, found.arithmetic_j)
+    if not found.exact:
+        return (
+            f"what fetching from {level.level} takes over the arithmetic is not known: counts of both are lower bounds"
+        )
+    times = _times(found, level)
     if times is None:
         return f"fetching from {level.level} takes {joules(level.moved_j)}; what the arithmetic takes is not known"
     larger, smaller = ("fetching", "the arithmetic") if times >= 1 else ("the arithmetic", "fetching")

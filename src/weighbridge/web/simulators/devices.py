@@ -95,12 +95,19 @@ def _asked(needs: Demand) -> Iterator[Readout]:
 
 def _readout(one: Found) -> Readout:
     made, floor, _ = one
-    meaning = f"bound by {floor.bound}" if floor.bound else "what binds is not known"
+    bound = _bound(floor)
+    meaning = f"bound by {bound}" if bound else "what binds is not known"
     return Readout(f"{made.name}.floor_s", made.title, floor.floor_s, _time(floor), meaning, "The floor on each device")
 
 
 def _time(floor: Latency) -> str:
-    return UNKNOWN if floor.floor_s is None else f"{'' if floor.verified else '~'}{seconds(floor.floor_s)}"
+    doubt = "" if floor.verified else "~"
+    return UNKNOWN if floor.floor_s is None else lower_bound(f"{doubt}{seconds(floor.floor_s)}", floor.exact)
+
+
+def _bound(floor: Latency) -> str | None:
+    """Which time is longer, computing or moving; of two lower bounds nobody knows."""
+    return floor.bound if floor.exact else None
 
 
 def _floor(one: Found) -> float:
@@ -108,7 +115,7 @@ def _floor(one: Found) -> float:
 
 
 def _sentences(timed: Sequence[Found], found: Sequence[Found]) -> Iterator[str]:
-    if len(timed) > 1:
+    if len(timed) > 1 and all(floor.exact for _, floor, _ in timed):
         slowest, fastest = timed[0], timed[-1]
         times = significant(_floor(slowest) / _floor(fastest))
         yield f"the floor on {slowest[0].title} is {times} times that on {fastest[0].title}"
@@ -122,13 +129,13 @@ def _table(found: Sequence[Found]) -> Grid:
     rows = []
     for made, floor, verdict in found:
         peak = UNKNOWN if floor.peak_ops_per_s is None else short(floor.peak_ops_per_s)
-        rows.append(GridRow((made.name, peak, _time(floor), floor.bound or UNKNOWN, verdict)))
+        rows.append(GridRow((made.name, peak, _time(floor), _bound(floor) or UNKNOWN, verdict)))
     return Grid("All of them", columns, tuple(rows))
 
 
 def _plot(timed: Sequence[Found]) -> Iterator[Plot]:
     rows = tuple(
-        {"device": made.name, "floor_ms": 1000 * (floor.floor_s or 0), "bound": floor.bound or _OPEN}
+        {"device": made.name, "floor_ms": 1000 * (floor.floor_s or 0), "bound": _bound(floor) or _OPEN}
         for made, floor, _ in timed
     )
     if rows:

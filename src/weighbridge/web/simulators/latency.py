@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from weighbridge.estimates import Demand, Estimate, estimate, utilisation
+from weighbridge.estimates import Demand, Estimate, Latency, estimate, utilisation
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
+from weighbridge.report.headlines import lower_bound
 from weighbridge.units import decimal_bytes, exact, seconds, short, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
 from weighbridge.web.demands import Asking, asking, batch_number, device, device_choices, precision_choice
@@ -20,6 +21,7 @@ _UNKNOWN: Final = "?"
 _DEVICES: Final = ("one", "other")
 _NETWORK, _HARDWARE = "network: numerator", "hardware: denominator"
 _COMPUTING, _MOVING = "computing", "moving bytes"
+_LEAST: Final = "some counts of the network are lower bounds, and so are the times: the floors hold, and which is longer is not known"
 _BOUND: Final = {"compute": _COMPUTING, "memory": _MOVING}
 
 
@@ -66,6 +68,8 @@ def _answer(ask: Asking, state: State) -> Answer:
     found = {one: estimate(needs, device(str(state[one])), precision, asked.batch) for one in _DEVICES}
     readouts = [*_asked(needs), *(readout for one in _DEVICES for readout in _offered(one, found[one]))]
     notes = [f"{one.conditions.hardware}: {note}" for one in found.values() for note in one.notes]
+    if not all(one.latency.exact for one in found.values()):
+        notes.append(_LEAST)
     sentences = [*_sentences(found)]
     if state["is_measured"]:
         measured, said = _measured(found["one"], float(stated(float(state["measured_ms"])) / 1000))
@@ -107,7 +111,8 @@ def _offered(one: str, found: Estimate) -> Iterator[Readout]:
         ("floor_s", "floor", floor.floor_s, "the longer of the two that are known: from the data sheet, not measured"),
     ):
         yield Readout(f"{one}.{name}", label, value, _time(value, found), meaning, group)
-    yield Readout(f"{one}.bound", "bound by", floor.bound, floor.bound or _UNKNOWN, "which of the two is longer", group)
+    bound = _bound(floor)
+    yield Readout(f"{one}.bound", "bound by", bound, bound or _UNKNOWN, "which of the two is longer", group)
     ridge = floor.ridge_ops_per_byte
     at = _UNKNOWN if floor.intensity_ops_per_byte is None else significant(floor.intensity_ops_per_byte)
     shown = _UNKNOWN if ridge is None else f"{significant(ridge)} ops/byte"
@@ -120,18 +125,27 @@ def _offered(one: str, found: Estimate) -> Iterator[Readout]:
 
 def _time(value: float | None, found: Estimate) -> str:
     """A tilde says that a figure of the device is not verified."""
-    return _UNKNOWN if value is None else f"{'' if found.latency.verified else '~'}{seconds(value)}"
+    doubt = "" if found.latency.verified else "~"
+    return _UNKNOWN if value is None else lower_bound(f"{doubt}{seconds(value)}", found.latency.exact)
+
+
+def _bound(floor: Latency) -> str | None:
+    """Which of the two times is longer; of two lower bounds nobody knows."""
+    return floor.bound if floor.exact else None
 
 
 def _sentences(found: Mapping[str, Estimate]) -> Iterator[str]:
     for one in found.values():
         name, floor = one.conditions.hardware, one.latency
-        if floor.bound is None:
+        bound = _bound(floor)
+        if bound is None:
             yield f"on {name} it is not known whether computing or moving bytes takes longer"
         else:
-            yield f"on {name} {_BOUND[floor.bound]} takes longer: it is {floor.bound}-bound"
+            yield f"on {name} {_BOUND[bound]} takes longer: it is {bound}-bound"
     first, second = found.values()
-    if first.device != second.device and first.latency.bound and second.latency.bound:  # both floors have both times
+    if (
+        first.device != second.device and _bound(first.latency) and _bound(second.latency)
+    ):  # both floors have both times
         times = significant(_floor(second) / _floor(first))
         yield f"the floor on {second.conditions.hardware} is {times} times that on {first.conditions.hardware}"
 
@@ -152,7 +166,7 @@ def _measured(found: Estimate, measured_s: float) -> tuple[list[Readout], list[s
             "utilisation",
             "utilisation",
             part,
-            _UNKNOWN if part is None else f"{significant(100 * part)} %",
+            _UNKNOWN if part is None else lower_bound(f"{significant(100 * part)} %", found.latency.exact),
             "floor over measured time",
             group,
         ),
@@ -160,7 +174,7 @@ def _measured(found: Estimate, measured_s: float) -> tuple[list[Readout], list[s
             "measured_per_floor",
             "measured over floor",
             times,
-            _UNKNOWN if times is None else significant(times),
+            _UNKNOWN if times is None else f"{'' if found.latency.exact else '<= '}{significant(times)}",
             "its inverse: often 2 to 10, and much more for small layers on large machines",
             group,
         ),
@@ -214,8 +228,9 @@ def _bars(name: str, found: Estimate) -> Iterator[Plot]:
         for part, time in ((_COMPUTING, floor.compute_s), (_MOVING, floor.memory_s))
         if time is not None
     ]
+    bound = _bound(floor)
     said = (
-        f"{_BOUND[floor.bound]} reaches {_time(floor.floor_s, found)}" if floor.bound else "one of the two is not known"
+        f"{_BOUND[bound]} reaches {_time(floor.floor_s, found)}" if bound else "which of the two is longer is not known"
     )
     title = f"Both at once on {found.conditions.hardware}"
     if rows:
