@@ -36,25 +36,60 @@ def schema(document: Any) -> Draft202012Validator:
     return Draft202012Validator(document["components"]["schemas"]["Answer"])
 
 
+OTHERS = ["/weighed.json", "/weigh.json", "/reports.json", "/reports/{name}.json", "/compared.json", "/devices.json"]
+
+
 def test_every_twin_is_described_and_nothing_else(document: Any) -> None:
     assert document["openapi"] == "3.1.0"
     assert document["info"]["version"] == __version__
-    assert list(document["paths"]) == [f"/{name}.json" for name in simulators()]
-    operations = [path["get"] for path in document["paths"].values()]
+    assert list(document["paths"]) == [*(f"/{name}.json" for name in simulators()), *OTHERS]
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
     assert len({one["operationId"] for one in operations}) == len(operations)
     for operation in operations:
-        assert set(operation["responses"]) == {"200", "422"}
         for response in operation["responses"].values():
             reference = response["content"]["application/json"]["schema"]["$ref"]
             assert reference.removeprefix("#/components/schemas/") in document["components"]["schemas"]
+    for name in simulators():
+        assert set(document["paths"][f"/{name}.json"]["get"]["responses"]) == {"200", "422"}
+
+
+FILE = {"file": ("x.onnx", b"x")}
+ASKED: dict[str, list[tuple[str, int, dict[str, Any]]]] = {
+    "/weighed.json": [
+        ("?model=lenet5&on=stm32f746&batch=2", 200, {}),
+        ("?model=nothing", 404, {}),
+        ("?model=lenet5&batch=x", 422, {}),
+    ],
+    "/weigh.json": [("", 422, {"files": FILE}), ("", 200, {"data": {"model": "lenet5"}}), ("", 415, {"content": b"x"})],
+    "/reports.json": [("", 200, {})],
+    "/reports/{name}.json": [("", 404, {})],
+    "/compared.json": [("?model=lenet5&model=alexnet", 200, {}), ("?model=lenet5", 422, {})],
+    "/devices.json": [("", 200, {})],
+}
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_the_other_twins_answer_as_they_are_described(path: str, document: Any) -> None:
+    [(method, operation)] = document["paths"][path].items()
+    for query, status, sent in ASKED[path]:
+        answer = ask(path.replace("{name}", "nothing") + query, method=method.upper(), app=APP, **sent)
+        assert answer.status_code == status
+        response = operation["responses"][str(status)]
+        reference = response["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        Draft202012Validator(document["components"]["schemas"][reference]).validate(answer.json())
+        known = {one["name"] for one in operation["parameters"]}
+        assert {name for name, _ in parse_qsl(query.removeprefix("?"))} <= known
 
 
 def test_every_schema_is_one(document: Any) -> None:
     for one in document["components"]["schemas"].values():
         Draft202012Validator.check_schema(one)
     for path in document["paths"].values():
-        for parameter in path["get"]["parameters"]:
-            Draft202012Validator.check_schema(parameter["schema"])
+        for operation in path.values():
+            for parameter in operation["parameters"]:
+                Draft202012Validator.check_schema(parameter["schema"])
+    for name in simulators():
+        for parameter in document["paths"][f"/{name}.json"]["get"]["parameters"]:
             Draft202012Validator(parameter["schema"]).validate(parameter["schema"]["default"])
 
 

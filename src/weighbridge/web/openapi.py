@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from weighbridge.web.controls import Blank, Control, Number, Switch, Words
+from weighbridge.web.openapi_pages import SCHEMAS, page_paths
 from weighbridge.web.simulator import Simulator
 
 __all__ = ["document"]
@@ -102,7 +103,7 @@ _ANSWER: Final[Mapping[str, Any]] = {
 
 
 def document(simulators: Iterable[Simulator], version: str) -> Mapping[str, Any]:
-    """The OpenAPI document of the twins of ``simulators``, of the tool's ``version``."""
+    """The OpenAPI document of the twins of ``simulators`` and of all other pages, of the tool's ``version``."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -110,8 +111,8 @@ def document(simulators: Iterable[Simulator], version: str) -> Mapping[str, Any]
             "version": version,
             "description": "What the pages of the local app show, as JSON.",
         },
-        "paths": {f"/{one.name}.json": {"get": _operation(one)} for one in simulators},
-        "components": {"schemas": {"Answer": _ANSWER}},
+        "paths": {**{f"/{one.name}.json": {"get": _operation(one)} for one in simulators}, **page_paths()},
+        "components": {"schemas": {"Answer": _ANSWER, **SCHEMAS}},
     }
 
 
