@@ -296,6 +296,6 @@ def test_a_hostile_name_stays_text(page_at: OpenPage, app: str) -> None:
     assert name in one.page.locator("#dropped").inner_text()
     one.page.get_by_role("button", name="Weigh it").click()
     one.wait_for_charts()
-    assert name in one.page.locator(".asked").inner_text()
+    assert "_img src=x onerror=probe.hit()_.toml" in one.page.locator(".asked").inner_text()
     assert one.page.locator("img").count() == 0
     is_quiet(one, app)

@@ -342,17 +342,17 @@ def test_a_file_with_a_colon_or_folders_in_its_name_is_weighed_by_its_last_part(
     assert ask("/weigh.json", method="POST", files=toml("alexnet.toml")).json()["network"]["name"] == "small"
     for name in ("alexnet", "torchvision:resnet50"):
         error = ask("/weigh.json", method="POST", files=toml(name)).json()["error"]
-        assert error.startswith(f"{name.replace(':', '_')}: this is of no format known here")
+        assert error.startswith(f"{name.replace(':', '_')}: this is plain text, not an ONNX model")
 
 
 def test_a_hostile_name_is_text_on_the_page() -> None:
     app = fresh()
-    answer = ask("/weigh", method="POST", app=app, files=toml("<img src=x onerror=alert(1)>.toml"))
+    answer = ask("/weigh", method="POST", app=app, files=toml("<img src=x onerror=alert(1)> &lt;b&gt;.toml"))
     for where in (answer.headers["location"], "/weigh"):
         page = ask(where, app=app)
         assert page.status_code == 200
         assert "<img" not in page.text
-        assert "<img src=x onerror=alert(1)>.toml" in read(page.text).text
+        assert "_img src=x onerror=alert(1)_ &lt;b&gt;.toml" in read(page.text).text
 
 
 def test_an_upload_leads_to_the_simulators_that_take_it() -> None:
@@ -363,3 +363,33 @@ def test_an_upload_leads_to_the_simulators_that_take_it() -> None:
     links = [has["href"] for tag, has in page.tags if tag == "a" and has["href"].startswith("/peak?")]
     assert [dict(parse_qsl(urlsplit(link).query))["network"] for link in links] == [identity]
     assert ask(links[0], app=app).status_code == 200
+
+
+@pytest.mark.parametrize(("path", "is_page"), [("/weigh", True), ("/weigh.json", False)])
+def test_where_there_is_no_room_for_more_work_nothing_is_kept_and_the_form_stays(
+    path: str, is_page: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from weighbridge.web import work
+
+    async def busy(self: work.Work, job: Any, *arguments: object) -> bytes:
+        raise work.Busy("too many are waiting", hint="try again in a minute")
+
+    monkeypatch.setattr(work.Work, "done", busy)
+    app = fresh()
+    answer = ask(path, method="POST", app=app, files=toml(), data={"on": "mcu"})
+    assert answer.status_code == 503
+    assert "too many are waiting; try again in a minute" in answer.text
+    assert "small.toml" not in ask("/weigh", app=app).text
+    if is_page:
+        ticked = [has["value"] for tag, has in read(answer.text).tags if has.get("name") == "on" and "checked" in has]
+        assert ticked == ["mcu"]
+
+
+def test_an_upload_that_is_larger_than_it_may_be_is_said_on_the_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    from weighbridge.web import weigh_pages
+
+    monkeypatch.setattr(weigh_pages, "UPLOAD", weigh_pages.UPLOAD._replace(file_bytes=1000))
+    answer = ask("/weigh", method="POST", files=toml(content=SMALL + "#" * (2 << 20)))
+    assert answer.status_code == 413
+    assert "this is larger than" in faults_of(read(answer.text))[""]
+    assert "/weigh" in {has.get("action") for tag, has in read(answer.text).tags if tag == "form"}

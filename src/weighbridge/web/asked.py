@@ -34,7 +34,7 @@ _SINGLE: Final = ("model", "choices")
 _NAMES: Final = (*_SINGLE, "on", *(one.name for one in FIELDS))
 _OPTIONS: Final = {"dim": "dims", "input": "inputs"}
 """Fields by the name of the command's option where that is another one."""
-_ASKED_FOR: Final = re.compile(r"--(batch|sequence|dim|input)\b")
+_ASKED_FOR: Final = re.compile(r"--(?P<option>batch|sequence|dim|input) (?P<value>\S+)")
 
 
 class Asked(NamedTuple):
@@ -101,9 +101,13 @@ def said_beside(error: WeighbridgeError) -> str:
     return str(type(error)(error.what, hint=error.hint, details=error.details))
 
 
-def fields_asked_for(error: WeighbridgeError) -> tuple[str, ...]:
-    """The fields that the hint of an error names as options of the command line."""
-    return tuple(dict.fromkeys(_OPTIONS.get(name, name) for name in _ASKED_FOR.findall(error.hint)))
+def fields_asked_for(error: WeighbridgeError) -> Mapping[str, str]:
+    """The fields that the hint of an error names as options of the command line, each with the value that it has there."""
+    found: dict[str, str] = {}
+    for option in _ASKED_FOR.finditer(error.hint):
+        name = _OPTIONS.get(option["option"], option["option"])
+        found.setdefault(name, option["value"])
+    return found
 
 
 class Reading:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import urlencode
 
@@ -10,8 +9,9 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
 from weighbridge.web.compare_asked import COMPARED, MOST_MODELS, Asked, Row
 from weighbridge.web.device_groups import device_groups
+from weighbridge.web.fields import in_words
 from weighbridge.web.pages import around, rendered
-from weighbridge.web.references import OWN, models_offered
+from weighbridge.web.references import models_offered
 from weighbridge.web.shelf import Shelf
 
 __all__ = ["above_comparison", "compare_form"]
@@ -77,17 +77,6 @@ def above_comparison(found: Asked) -> Around:
     return around(
         "compared.html.jinja",
         titles=[row.title for row in found.rows],
-        said=tuple(_said(found.values)),
+        said=tuple(in_words(found.values, COMPARED)),
         query=found.query,
     )
-
-
-def _said(values: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
-    """What was asked for beside the models: the label of a field, and its values."""
-    if "on" in values:
-        yield "on", ", ".join(one.removeprefix(OWN) for one in values["on"])
-    for field in COMPARED:
-        if field.kind == "switch" and values.get(field.name) == ("1",):
-            yield field.label, "yes"
-        elif field.kind != "switch" and field.name in values:
-            yield field.label, ", ".join(values[field.name])

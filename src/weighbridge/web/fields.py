@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from weighbridge.choices import conventions_of, fps_of, scratch_of, training_asked, widths_of
@@ -11,9 +11,9 @@ from weighbridge.errors import BadSpec, printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.stated_inputs import is_size, parse
 from weighbridge.stated_options import batches_of, dims_of
-from weighbridge.web.references import energies_offered, energy_named
+from weighbridge.web.references import OWN, energies_offered, energy_named
 
-__all__ = ["FIELDS", "SIZES", "TRAINING", "Field"]
+__all__ = ["FIELDS", "SIZES", "TRAINING", "Field", "in_words"]
 
 
 class Field(NamedTuple):
@@ -248,3 +248,14 @@ SIZES: Final[tuple[str, ...]] = ("batch", "sequence", "dims", "inputs")
 """Those that say sizes which a source leaves open."""
 TRAINING: Final[tuple[str, ...]] = ("mixed_precision", "update", "freeze", "lora", "checkpoint")
 """Those that mean something with an optimiser alone."""
+
+
+def in_words(values: Mapping[str, tuple[str, ...]], fields: Iterable[Field]) -> Iterator[tuple[str, str]]:
+    """What was asked for, by field: devices first, then the label of each of ``fields`` that says something, with its values."""
+    if "on" in values:
+        yield "on", ", ".join(one.removeprefix(OWN) for one in values["on"])
+    for field in fields:
+        if field.kind == "switch" and values.get(field.name) == ("1",):
+            yield field.label, "yes"
+        elif field.kind != "switch" and field.name in values:
+            yield field.label, ", ".join(values[field.name])

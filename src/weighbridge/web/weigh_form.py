@@ -8,17 +8,17 @@ from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from weighbridge.errors import BadSpec, WeighbridgeError
+from weighbridge.errors import BadSpec, NeedsShape, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
 from weighbridge.web.asked import Asked, field_of, fields_asked_for, said_beside
 from weighbridge.web.controls import stated
 from weighbridge.web.device_groups import device_groups
-from weighbridge.web.fields import FIELDS
+from weighbridge.web.fields import FIELDS, in_words
 from weighbridge.web.jobs import Order
 from weighbridge.web.networks import Sized
 from weighbridge.web.pages import around, in_script, rendered
-from weighbridge.web.references import OWN, models_offered, title_of
+from weighbridge.web.references import models_offered, title_of
 from weighbridge.web.shelf import Shelf, name_like
 from weighbridge.web.simulators import simulators
 
@@ -48,11 +48,12 @@ def form_page(found: Asked, shelf: Shelf, error: WeighbridgeError | None = None)
         "weigh.html.jinja",
         found=found,
         faults=faults,
-        asked_for=fields_asked_for(error) if isinstance(error, WeighbridgeError) else (),
+        asked_for=fields_asked_for(error) if isinstance(error, NeedsShape) else {},
         models=models_offered(shelf),
         devices=device_groups(shelf),
         first=[_BY_NAME[name] for name in _FIRST],
         more={heading: [_BY_NAME[name] for name in names] for heading, names in _MORE.items()},
+        labels={field.name: field.label for field in FIELDS},
         networks=_networks(),
         held=in_script(_networks()),
     )
@@ -94,13 +95,7 @@ def _said(found: Asked) -> Iterator[tuple[str, str]]:
     """What was asked for beside the network: the label of a field, and its values."""
     if found.one("choices"):
         yield "with", found.one("choices").replace(",", ", ")
-    if "on" in found.values:
-        yield "on", ", ".join(one.removeprefix(OWN) for one in found.values["on"])
-    for field in FIELDS:
-        if field.kind == "switch" and found.one(field.name) == "1":
-            yield field.label, "yes"
-        elif field.kind != "switch" and field.name in found.values:
-            yield field.label, ", ".join(found.values[field.name])
+    yield from in_words(found.values, FIELDS)
 
 
 def _name(found: Asked, order: Order) -> str:
