@@ -187,9 +187,7 @@ def test_bodies_have_so_much_room_together_and_give_it_back() -> None:
     too_much = (503, "too much is being uploaded at once; try again in a minute")
     with room.taken() as take:
         take(2000)
-        answer = post(app, files={"f": ("f", b"a" * 1500)})
-        assert error(answer) == too_much
-        assert answer.headers["retry-after"] == "60"
+        assert error(post(app, files={"f": ("f", b"a" * 1500)})) == too_much
         chunked = multipart((field("f", '; filename="f"'), b"a" * 1500))
         assert error(post(app, content=parts_of([chunked[:800], chunked[800:]]), headers=MULTIPART)) == too_much
         assert post(app, data={"a": "1"}).status_code == 200

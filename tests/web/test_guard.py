@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,7 +16,7 @@ from tests.web.test_server import HEADERS
 from weighbridge.web.guard import Door, Guard
 from weighbridge.web.server import application
 from weighbridge.web.shelf import Shelf
-from weighbridge.web.work import Fault, Work
+from weighbridge.web.work import Busy, Fault, Work
 
 TOKEN = "a-token_of-the-test"
 OPEN = Door(frozenset(), TOKEN)
@@ -280,3 +281,30 @@ def test_a_fault_of_a_job_is_one_line_in_the_terminal(capsys: pytest.CaptureFixt
     assert said.startswith("weighbridge: internal error: ValueError: \\x1b[31m\\nxxx")
     assert said.count("\n") == 1
     assert len(said) < 700
+
+
+@pytest.mark.parametrize("path", ["/weighed?model=lenet5", "/weighed.json?model=lenet5"])
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (Busy("too much at once", hint="try again in a minute"), 503, "too much at once; try again in a minute"),
+        (Fault("internal error: ValueError: secret"), 500, "a fault of weighbridge, not yours"),
+    ],
+    ids=["busy", "fault"],
+)
+def test_what_a_job_comes_to_is_said_by_the_page(
+    path: str, error: Exception, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Other(Work):
+        async def done(self, job: Any, *arguments: object) -> bytes:
+            raise error
+
+    answer = send(application(Shelf(tmp_path, tmp_path), Other()), path)
+    assert answer.status_code == status
+    assert said in answer.text
+    assert answer.headers.get("retry-after") == ("60" if status == 503 else None)
+    assert "secret" not in answer.text
+    terminal = capsys.readouterr().err
+    assert terminal == ("weighbridge: internal error: ValueError: secret\n" if status == 500 else "")
+    if status == 500 and ".json" not in path:
+        assert "This page failed" in read(answer.text).text

@@ -142,9 +142,7 @@ def status_of(error: WeighbridgeError) -> int:
 
 def in_json(error: WeighbridgeError) -> Response:
     """The answer to a program that ``error`` says why there is no other."""
-    status = status_of(error)
-    headers = {"retry-after": "60"} if status == 503 else None
-    return JSONResponse({"error": str(error)}, status, headers)
+    return JSONResponse({"error": str(error)}, status_of(error))
 
 
 async def _parsed(request: Request, most: Most, stream: AsyncGenerator[bytes, None]) -> FormData:

@@ -77,6 +77,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 has = {name.lower() for name, _ in message["headers"]}
                 told = [(name.encode(), text.encode()) for name, text in _SECURITY.items()]
+                if message["status"] == 503:
+                    told.append((b"retry-after", b"60"))
                 message["headers"] = [*message["headers"], *(one for one in told if one[0] not in has)]
             await send(message)
 
