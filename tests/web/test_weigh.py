@@ -141,6 +141,9 @@ def test_faulty_values_are_said_each_beside_its_field() -> None:
         assert set(faults_of(page)) == set(wrong)
         marked = {has["name"] for tag, has in page.tags if "aria-invalid" in has}
         assert marked == set(wrong) - {"on", "convention"}
+        links = [has["href"] for tag, has in page.tags if tag == "a" and has["href"].startswith("#fault-")]
+        assert sorted(links) == sorted(f"#fault-{name}" for name in wrong)
+        assert page.text.split("·")[0].strip() == "Not weighed"
         assert "45nm" in faults_of(page)["energy"]
         for name in ("batch", "activation_bits", "weight_bits", "battery"):
             assert page.fields[name] == wrong[name]

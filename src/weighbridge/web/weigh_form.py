@@ -35,6 +35,9 @@ _MORE: Final[Mapping[str, tuple[str, ...]]] = {
 _ALIKE: Final = ("resolution",)
 """Parameters of textbook networks that simulators have under the same name and with the same meaning."""
 _BY_NAME: Final = {field.name: field for field in FIELDS}
+_LABELS: Final = {"model": "the network", "choices": "its parameters", "on": "devices"} | {
+    field.name: field.label for field in FIELDS
+}
 
 
 def form_page(found: Asked, shelf: Shelf, error: WeighbridgeError | None = None) -> str:
@@ -53,7 +56,8 @@ def form_page(found: Asked, shelf: Shelf, error: WeighbridgeError | None = None)
         devices=device_groups(shelf),
         first=[_BY_NAME[name] for name in _FIRST],
         more={heading: [_BY_NAME[name] for name in names] for heading, names in _MORE.items()},
-        labels={field.name: field.label for field in FIELDS},
+        beside=[name for name in faults if name],
+        labels=_LABELS,
         networks=_networks(),
         held=in_script(_networks()),
     )
