@@ -15,7 +15,7 @@ from .kinds import Conv, Depthwise, LayerSpec, Linear, Operation
 from .readouts import Layer, layer
 from .symbols import axes
 
-__all__ = ["COLUMNS", "Mistake", "Task", "tasks"]
+__all__ = ["COLUMNS", "Mistake", "Task", "tasks", "value_of"]
 
 COLUMNS: Final[Mapping[str, str]] = {
     "weights": "weights, without biases",
@@ -105,7 +105,7 @@ def _unpooled(spec: LayerSpec, pool: Layer) -> Layer | None:
 
 
 def _task(row: _Row, column: str) -> Task:
-    value = _value(row, column)
+    value = value_of(row.node, column)
     factors, added = tuple(_factors(row, column)), _added(row, column)
     mistakes = tuple(_told_apart(_MISTAKES[column](row), value))
     layer_itself = (row.node.name, row.alone.input_shapes[0][1:], row.alone.output_shape[1:], _window(row.spec))
@@ -159,10 +159,10 @@ def _shaped(sizes: tuple[int, ...]) -> str:
     return "x".join(map(str, sizes))
 
 
-def _value(row: _Row, column: str) -> int:
-    if column == "activations":
-        return row.alone.output_values
-    found = {"weights": row.node.weights, "parameters": row.node.parameters, "macs": row.node.macs}[column]
+def value_of(node: NodeFacts, column: str) -> int:
+    """The figure of one of ``COLUMNS`` for a layer with known shapes."""
+    outputs = None if node.output is None else prod(node.output)
+    found = {"weights": node.weights, "parameters": node.parameters, "macs": node.macs, "activations": outputs}[column]
     assert found is not None, "known of every layer that stands alone"
     return found
 

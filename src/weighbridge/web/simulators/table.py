@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from weighbridge.calculators import preset
-from weighbridge.calculators.exercise import COLUMNS, Task, tasks
+from weighbridge.calculators.exercise import COLUMNS, Task, tasks, value_of
 from weighbridge.counts import NodeFacts
 from weighbridge.graph import Shape
 from weighbridge.operators.record import Kind
@@ -131,19 +131,17 @@ def _sentences(every: int, right: int, column: str) -> Iterator[str]:
 
 def _grid(state: State, asked: tuple[Task, ...], verdicts: Mapping[str, str]) -> Grid:
     hidden, network, batch = str(state["column"]), str(state["network"]), int(state["batch"])
-    others = {column: _tasks(network, column, batch) for column in COLUMNS if column != hidden}
-    if hidden in _STORED:  # the one would tell the other
-        others = {column: one for column, one in others.items() if column not in _STORED}
-    else:
-        del others["parameters"]
+    # Of weights and parameters the one would tell the other, and one of them is enough.
+    left_out = _STORED if hidden in _STORED else (hidden, "parameters")
+    others = [column for column in COLUMNS if column not in left_out]
     titles = ["layer", "goes in", "what it is", "comes out", _SHOWN[hidden], "answer", *map(_SHOWN.__getitem__, others)]
     columns = tuple(Column(title, is_number=place > 3 and title != "answer") for place, title in enumerate(titles))
     rows = []
-    for place, (task, node) in enumerate(zip(asked, _nodes(network, batch), strict=True)):
+    for task, node in zip(asked, _nodes(network, batch), strict=True):
         is_open = state["shown"] or verdicts[task.name] == _RIGHT
         own = (exact(task.value) if is_open else "…", verdicts[task.name])
         what = f"{node.operator.replace('_', ' ')} {task.window}".strip()
-        known = [exact(one[place].value) for one in others.values()]
+        known = [exact(value_of(node, column)) for column in others]
         rows.append(GridRow((node.name, _shaped(task.input_shape), what, _shaped(task.output_shape), *own, *known)))
     notes = tuple(f"{one.name}: {one.worked}" for one in asked) if state["shown"] else ()
     return Grid(f"{_NETWORKS[network]}, layer by layer", columns, tuple(rows), notes)
