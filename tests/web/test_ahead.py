@@ -78,7 +78,8 @@ def test_preparing_leaves_ctrl_c_to_the_app(work: Work) -> None:
     assert work.do(process)
 
 
-def test_the_library_of_charts_is_that_of_the_report(work: Work) -> None:
+def test_the_library_of_charts_is_that_of_the_report_and_made_in_a_process_of_its_own(work: Work) -> None:
+    assert work.do(chart_library) == library().encode()
     assert apart(lambda: charts(work)) == library().encode()
 
 
