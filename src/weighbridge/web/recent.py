@@ -29,6 +29,8 @@ class Recent:
 
     def put(self, key: str, page: bytes) -> None:
         """Keep a page, for which the ones that were not asked for longest go."""
+        if len(page) > self._most_bytes:
+            return
         with self._lock:
             self._pages[key] = page
             self._pages.move_to_end(key)
