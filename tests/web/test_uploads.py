@@ -178,8 +178,8 @@ def test_no_more_than_eight_graphs_are_kept(shelf: Shelf) -> None:
 
 
 def test_one_that_is_too_large_to_step_through_says_so(shelf: Shelf) -> None:
-    faults, _ = asked(shelf, Told(b" " * (33 << 20)))
-    assert "32 MiB" in faults["network"]
+    faults, _ = asked(shelf, Told(b" " * (17 << 20)))
+    assert "16 MiB" in faults["network"]
     layers = ",".join(f'{{ name = "r{place}", op = "relu" }}' for place in range(5_001))
     long = f'name = "x"\ntitle = "x"\nsource = "x"\ninputs = [{{ name = "i", shape = [1, 2] }}]\nlayers = [{layers}]\n'
     (shelf.folder / "long.toml").write_text(long)

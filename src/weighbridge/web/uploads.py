@@ -20,10 +20,10 @@ __all__ = ["Uploads"]
 
 _MOST: Final = 8
 """Graphs that are kept, the last that were asked for."""
-_LARGEST: Final = 32 << 20
+_LARGEST: Final = 16 << 20
 """Bytes of a graph as JSON."""
 _MOST_NODES: Final = 5_000
-"""More are no network that one steps through."""
+"""More are no network that one steps through: a chart has a bar for each."""
 _BATCH: Final = "batch"
 
 _Outcome = Graph | WeighbridgeError
@@ -90,7 +90,7 @@ class Uploads:
             graph = graph_from_json(content.decode())
             if len(graph.nodes) > _MOST_NODES:
                 raise BadModel(
-                    f"it has {len(graph.nodes):,} nodes, more than the {_MOST_NODES:,} that this page steps through"
+                    f"it has {len(graph.nodes):,} nodes, more than the {_MOST_NODES:,} that a simulator takes"
                 )
         except Busy:
             raise
