@@ -57,8 +57,9 @@ def kept_device(content: bytes, shelf: Shelf, faults: Iterable[str] = ()) -> str
     Raises ``BadSpec`` with all faults of the file, and with ``faults`` that were found before.  A name that a device has already is one:
     reports tell devices apart by their names alone.
     """
-    found = [*faults, *_faults_of(content)]
-    found += (f"$.name: {what}; give it another name: reports call a device by it" for what in _taken(content, shelf))
+    name, own_faults = _judged(content)
+    found = [*faults, *own_faults]
+    found += (f"$.name: {what}; give it another name: reports call a device by it" for what in _taken(name, shelf))
     if found:
         raise faulty(found, "", "device file")
     try:
@@ -100,17 +101,16 @@ def _read(content: bytes, where: str) -> Device:
     return device_of(content, where)
 
 
-def _faults_of(content: bytes) -> tuple[str, ...]:
+def _judged(content: bytes) -> tuple[object, tuple[str, ...]]:
+    """The name that a file has, however bad it is else, and its faults."""
     try:
-        device_of(content, "")
+        return device_of(content, "").name, ()
     except BadSpec as error:
-        return error.details or (f"{error.what}; {error.hint}" if error.hint else error.what,)
-    return ()
+        return _name_in(content), error.details or (f"{error.what}; {error.hint}" if error.hint else error.what,)
 
 
-def _taken(content: bytes, shelf: Shelf) -> Iterator[str]:
-    """Who has the name of a file already, however bad that is else."""
-    name = _name_in(content)
+def _taken(name: object, shelf: Shelf) -> Iterator[str]:
+    """Who has this name already."""
     if any(name == one.name for one in catalogued()):
         yield f"the catalogue has {name!r} already"
     elif any(one.on == f"{OWN}{name}" or (one.device and one.device.name == name) for one in own_devices(shelf)):
