@@ -20,7 +20,7 @@ NETWORKS = ("alexnet", "lenet5", "mlp", "depthwise_separable", "vgg16", "mobilen
 def of(network: str, column: str, batch: int = 1) -> dict[str, Task]:
     nodes = [one for one in weighbridge.weigh(network, batch=batch).nodes if one.operator not in ("flatten", "add")]
     specs = [preset(f"{network}.{one.name}:batch={batch}") for one in nodes]
-    return {one.name: one for one in tasks(nodes, specs, column)}
+    return {one.name: one for one in tasks(nodes, specs)[column]}
 
 
 def hint(column: str, name: str, answer: int, network: str = "alexnet", batch: int = 1) -> str:

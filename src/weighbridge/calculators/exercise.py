@@ -79,10 +79,10 @@ class _Factor(NamedTuple):
     size: int
 
 
-def tasks(nodes: Sequence[NodeFacts], specs: Sequence[LayerSpec], column: str) -> tuple[Task, ...]:
-    """The figures of one of ``COLUMNS`` for layers in the order in which they run: nodes of a network, and each as it stands alone."""
+def tasks(nodes: Sequence[NodeFacts], specs: Sequence[LayerSpec]) -> Mapping[str, tuple[Task, ...]]:
+    """The figures of each of ``COLUMNS`` for layers in the order in which they run: nodes of a network, and each as it stands alone."""
     rows = tuple(_rows(nodes, specs))
-    return tuple(_task(row, column) for row in rows)
+    return {column: tuple(_task(row, column) for row in rows) for column in COLUMNS}
 
 
 def _rows(nodes: Sequence[NodeFacts], specs: Sequence[LayerSpec]) -> Iterator[_Row]:

@@ -76,14 +76,14 @@ def _names(network: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=32)
-def _tasks(network: str, column: str, batch: int) -> tuple[Task, ...]:
+def _tasks(network: str, batch: int) -> Mapping[str, tuple[Task, ...]]:
     nodes = _nodes(network, batch)
-    return tasks(nodes, [preset(f"{network}.{one.name}:batch={batch}") for one in nodes], column)
+    return tasks(nodes, [preset(f"{network}.{one.name}:batch={batch}") for one in nodes])
 
 
 def _answer(state: State) -> Answer:
     network, column, batch = str(state["network"]), str(state["column"]), int(state["batch"])
-    asked = _tasks(network, column, batch)
+    asked = _tasks(network, batch)[column]
     verdicts = {one.name: _verdict(one, state[one.name]) for one in asked}
     right = sum(verdict == _RIGHT for verdict in verdicts.values())
     return Answer(
