@@ -154,6 +154,16 @@ def test_two_on_one_street_miss_nineteen_frames_and_one(app: ASGIApp, lecture: M
     assert "19" in text
 
 
+def test_two_uploads_of_one_name_are_told_apart_as_two_files_of_one_name_are(app: ASGIApp, folder: Path) -> None:
+    first = upload(app, folder / "small.toml")
+    (folder / "small.toml").write_text(SMALL.replace("out = 4", "out = 5"), encoding="utf-8")
+    second = upload(app, folder / "small.toml")
+    found = ask(f"/compared.json?model={first}&model={second}", app=app).json()
+    assert [one["name"] for one in found["models"]] == ["small.toml", "small.toml (2)"]
+    (macs,) = [one for one in found["metrics"] if one["name"] == "macs"]
+    assert macs["values"] == [32, 40]
+
+
 def test_every_option_of_the_command_is_a_field_and_has_its_name() -> None:
     from weighbridge.cli.compare import Request
 

@@ -19,6 +19,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.published import SCHEME as PUBLISHED
 from weighbridge.published import Conditions, Published, find
 from weighbridge.published import names as published_names
+from weighbridge.report.device_grid import KIND_TITLES
 from weighbridge.sources import is_named_model
 from weighbridge.textbook import names, specification
 from weighbridge.web.jobs import Order, Saved
@@ -46,13 +47,6 @@ OWN: Final = "own:"
 _ELSEWHERE: Final = re.compile(r"[/\\\0]")
 _LONGEST: Final = 60
 """Characters of a name that is looked for among others."""
-_KIND_TITLES: Final = {
-    "mcu": "Microcontrollers",
-    "npu": "Accelerators (NPU)",
-    "board": "Boards",
-    "server": "Servers",
-    "other": "Others",
-}
 
 
 class Offered(NamedTuple):
@@ -193,7 +187,7 @@ def _by_kind() -> tuple[Offered, ...]:
         device = catalogue.find(name)
         found[device.kind].append(device)
     return tuple(
-        Offered(_KIND_TITLES[kind], tuple((one.name, one.title) for one in devices)) for kind, devices in found.items()
+        Offered(KIND_TITLES[kind], tuple((one.name, one.title) for one in devices)) for kind, devices in found.items()
     )
 
 
