@@ -110,7 +110,7 @@ class _Weigh:
             found = found.of(f"{UPLOADED}{model.id}")
             try:
                 if not found.faults and found.order is not None:
-                    page = await self._made(found, found.order)
+                    page = await self._work.done(report_page, found.order, above(found))
             except WeighbridgeError as raised:
                 error = raised
             wrong = None if page is not None else await self._wrong_with(upload, found, error)
