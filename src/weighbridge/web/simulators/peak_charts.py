@@ -30,7 +30,7 @@ _STEPS: Final = {
     "field": "step",
     "type": "ordinal",
     "title": "step",
-    "axis": {"labelAngle": 0, "labelOverlap": "greedy"},
+    "axis": {"labelAngle": 0, "labelOverlap": "greedy", "labelSeparation": 8, "ticks": False},
 }
 
 
@@ -83,6 +83,11 @@ _BARS: Final[Mapping[str, Any]] = {
                     {"field": "running_peak_bytes", "type": "quantitative", "title": "peak so far (B)", "format": ","},
                 ],
             },
+        },
+        {  # among a thousand bars that of this step is thinner than a pixel
+            "transform": [{"filter": "datum.state === 'this step'"}],
+            "mark": {"type": "rule", "strokeWidth": 1},
+            "encoding": {"x": _STEPS, "color": {"field": "state", **_COLOURS}},
         },
         {
             "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
