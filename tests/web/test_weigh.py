@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.web.client import Page, ask, fresh, read
 from weighbridge.api import weigh
+from weighbridge.devices import catalogue
 from weighbridge.devices.catalogue import names as device_names
 from weighbridge.report.html_file import render
 from weighbridge.report.view import title
@@ -396,3 +398,21 @@ def test_an_upload_that_is_larger_than_it_may_be_is_said_on_the_form(monkeypatch
     assert answer.status_code == 413
     assert "this is larger than" in faults_of(read(answer.text))[""]
     assert "/weigh" in {has.get("action") for tag, has in read(answer.text).tags if tag == "form"}
+
+
+def test_a_device_of_the_folder_is_offered_first_and_gets_a_verdict(tmp_path: Path) -> None:
+    toy = (Path(catalogue.__file__).parent / "toy.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(toy.replace('name = "toy"', 'name = "mine"'), encoding="utf-8")
+    (tmp_path / "broken.toml").write_text("= [", encoding="utf-8")
+    app = fresh(tmp_path)
+    ticks = [has["value"] for tag, has in read(ask("/weigh", app=app).text).tags if has.get("name") == "on"]
+    assert set(ticks[:2]) == {"own:mine", "own:broken"}
+    twin = ask("/weighed.json?model=lenet5&on=own:mine&on=toy", app=app)
+    assert [one["device"] for one in twin.json()["on"]] == ["toy", "mine"]
+    page = ask("/weighed?model=lenet5&on=own:mine", app=app)
+    assert page.status_code == 200
+    assert "on mine" in " ".join(read(page.text).text.split())
+    for name, status in (("own:broken", 422), ("own:nowhere", 422), ("own:../mine", 422)):
+        answer = ask(f"/weighed?model=lenet5&on={name}", app=app)
+        assert answer.status_code == status
+        assert faults_of(read(answer.text))
