@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from weighbridge.counts import count
+from weighbridge.counts import NetworkFacts, count
 from weighbridge.devices.device import ACTIVATIONS, PRECISIONS, WEIGHTS, Device, Figure, Memory, Peak
 from weighbridge.errors import BadSpec
 from weighbridge.estimates import Demand, demand, latency, moved_on, node_times, placed
@@ -120,7 +120,6 @@ def layer(spec: LayerSpec, on: Iterable[Device] = ()) -> Layer:
     graph = _at_widths(spec)
     facts = count(graph, graph)
     node = facts.nodes[0]
-    needs = demand(graph, facts, plan(graph))
     inputs, outputs = ([graph.tensors[one] for one in ids] for ids in (graph.inputs, graph.outputs))
     learned = [tensor for tensor in graph.stored() if tensor.role is Role.PARAMETER]
     moved = known_total((node.read_bytes, node.write_bytes))
@@ -153,7 +152,7 @@ def layer(spec: LayerSpec, on: Iterable[Device] = ()) -> Layer:
         gemm=tuple(Gemm(one.groups, one.m, one.k, one.n, one.im2col_elements) for one in node.loops),
         moved_bytes=moved,
         intensity_ops_per_byte=None if moved is None else ratio(facts.ops, moved),
-        on=tuple(_time(needs, device) for device in on),
+        on=tuple(_times(graph, facts, on)),
         notes=tuple(_notes(spec, symbols)),
     )
 
@@ -229,6 +228,14 @@ def _any_precision(device: Device) -> str | None:
     """One that stands for all where the device has the same rate at each: it holds then for formats without a name too."""
     rates = [peak.ops_per_s.value if peak else None for peak in map(device.peak, PRECISIONS)]
     return PRECISIONS[0] if rates[0] is not None and len(set(rates)) == 1 else None
+
+
+def _times(graph: Graph, facts: NetworkFacts, on: Iterable[Device]) -> Iterator[LayerTime]:
+    """On each device; without one the memory is not planned, which takes longer than all else that is known about a layer."""
+    needs: Demand | None = None
+    for device in on:
+        needs = needs or demand(graph, facts, plan(graph))
+        yield _time(needs, device)
 
 
 def _time(needs: Demand, device: Device) -> LayerTime:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from weighbridge.calculators import preset
+from weighbridge.api import deployed_of
 from weighbridge.calculators.exercise import COLUMNS, Task, tasks, value_of
+from weighbridge.calculators.presets import layer_of
 from weighbridge.counts import NodeFacts
+from weighbridge.counts import count as counted
 from weighbridge.graph import Shape
 from weighbridge.operators.record import Kind
 from weighbridge.operators.table import OPERATORS
@@ -16,12 +18,11 @@ from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.units import exact
 from weighbridge.web.controls import Blank, Choice, Control, Number, State, Switch
 from weighbridge.web.figures import count
-from weighbridge.web.networks import weighed
+from weighbridge.web.networks import graph_of
 from weighbridge.web.simulator import Answer, Preset, Readout, Simulator
 
 __all__ = ["table"]
 
-_BITS: Final = 32
 _NETWORKS: Final[Mapping[str, str]] = {
     "alexnet": "AlexNet, 2012, in two groups",
     "lenet5": "LeNet-5",
@@ -64,9 +65,11 @@ def _controls() -> Iterator[Control]:
             yield Blank(node.name, node.name, _LARGEST)
 
 
+@lru_cache(maxsize=32)
 def _nodes(network: str, batch: int) -> tuple[NodeFacts, ...]:
     """The layers that own what they put out: not a flatten, which shows the same values in another shape."""
-    every = weighed(network, _BITS, batch=batch).nodes
+    graph = graph_of(network, batch)
+    every = counted(graph, deployed_of(graph)).nodes
     return tuple(one for one in every if OPERATORS[one.operator].kind is not Kind.VIEW)
 
 
@@ -77,8 +80,9 @@ def _names(network: str) -> frozenset[str]:
 
 @lru_cache(maxsize=32)
 def _tasks(network: str, batch: int) -> Mapping[str, tuple[Task, ...]]:
-    nodes = _nodes(network, batch)
-    return tasks(nodes, [preset(f"{network}.{one.name}:batch={batch}") for one in nodes])
+    nodes, graph = _nodes(network, batch), graph_of(network, batch)
+    written = {node.name: node for node in graph.nodes}
+    return tasks(nodes, [layer_of(written[one.name], graph) for one in nodes])
 
 
 def _answer(state: State) -> Answer:
