@@ -142,6 +142,8 @@ def _held(sizes: _Sizes, rule: _Rule, held: Sequence[Set[str]]) -> Profiles:
     for place, names in enumerate(held):
         rest = [storages[name] for name in names]
         rest = [storage for storage in rest if not storage.first <= place <= storage.last]
+        if not rest:
+            continue
         for profile, sizer in ((profiles.bytes, _bytes), (profiles.elements, _elements)):
             profile[place] = known_total((profile[place], *map(sizer, rest)))
     return profiles

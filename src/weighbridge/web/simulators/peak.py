@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Final
@@ -140,9 +141,9 @@ def _whole(sweep: Sweep) -> Iterator[Readout]:
     yield size("available_bytes", "room", sweep.budget.available_bytes, group, sweep.budget.title)
     yield words("verdict", "verdict", found.verdict, group, "the peak beside the room; nothing else is in it")
     yield size("short_bytes", "too many", found.short_bytes, group)
-    over = [sweep.room_for(alive).verdict for alive in sweep.profile]
-    steps = None if None in sweep.profile else over.count(DOES_NOT_FIT)
-    yield count("steps_over", "steps above it", steps, group, f"of {len(over)}")
+    times = Counter(sweep.profile)  # of a thousand steps many have the same alive
+    over = sum(number for alive, number in times.items() if sweep.room_for(alive).verdict == DOES_NOT_FIT)
+    yield count("steps_over", "steps above it", None if None in times else over, group, f"of {len(sweep.profile)}")
 
 
 def _sentences(sweep: Sweep, *, is_over: bool) -> Iterator[str]:
