@@ -53,6 +53,12 @@ def test_the_height_of_the_output_moves_macs_and_uses() -> None:
     assert not {"parameters", "weights", "parameter_bits"} & changed
 
 
+def test_no_meaning_offers_what_its_box_refuses() -> None:
+    found, _ = answered(SIMULATOR, [("k", "1x7")])
+    assert "k" in found.faults
+    assert not [one.name for one in SIMULATOR.controls if "1x7" in one.meaning or "unless given" in one.meaning]
+
+
 def test_a_number_is_taken_as_the_page_writes_it() -> None:
     assert shown(c_o="1,000") == shown(c_o="1_000") == shown(c_o="1e3") == shown(c_o=1000)
 

@@ -74,7 +74,7 @@ def test_a_right_answer_is_worked_in_the_numbers_of_its_layer() -> None:
     assert said.remarks["pool1"] == "right: 0, as nothing in it is learned"
     cells = {row.cells[0]: row.cells[4:6] for row in said.tables[0].rows}
     assert (cells["conv3"], cells["conv2"], cells["conv1"]) == (("884,736", "right"), ("…", "not yet"), ("…", "empty"))
-    assert said.sentences == ("2 of 11 weights are right",)
+    assert said.sentences == ("2 of 11 answers are right",)
 
 
 def test_an_answer_is_that_of_the_column_and_the_batch() -> None:

@@ -31,6 +31,18 @@ _STARTS: Final = {"c_i": 256, "c_o": 384, "k": 3, "h_o": 13, "padding": 1, "m": 
 _KINDS: Final = ("conv", "linear", "depthwise", "grouped", "matmul")
 _NUMBERS: Final = ("n", "c_i", "c_o", "k", "h_o", "stride", "padding", "dilation", "g", "m")
 _WIDTHS: Final = ("weight_bits", "activation_bits")
+_MEANINGS: Final[Mapping[str, str]] = {
+    "n": "Images or vectors at once. Of a matmul the columns of the second matrix.",
+    "c_o": "Channels that come out. The outputs of a linear layer.",
+    "k": "Height and width of the kernel. Of a matmul the inner dimension.",
+    "h_o": "Height and width of the output.",
+    "stride": "Step of the kernel, down and across.",
+    "padding": "Rows and columns of zeros at each side of the input.",
+    "dilation": "Distance between the taps of the kernel: 1 is none left out.",
+    "weight_bits": "Of each weight.",
+    "activation_bits": "Of each value that goes in or comes out.",
+}
+"""Where one number stands for both axes and every symbol has a value, a meaning says less than that of the symbol itself."""
 _NETWORK: Final = "alexnet"
 _UNKNOWN: Final = "?"
 
@@ -61,11 +73,11 @@ def _controls() -> Iterator[Control]:
             symbol.maximum,
             _REACH[name],
             is_log=_REACH[name] > 1000,
-            meaning=f"{symbol.meaning} {symbol.also}".strip(),
+            meaning=_MEANINGS.get(name) or f"{symbol.meaning} {symbol.also}".strip(),
         )
     yield Switch("bias", "bias", False, "Whether the layer adds a bias; without it the weights alone are counted.")
     for name in _WIDTHS:
-        yield Number(name, name, 32, 1, 64, unit="bits", meaning=SYMBOLS[name].meaning)
+        yield Number(name, name, 32, 1, 64, unit="bits", meaning=_MEANINGS[name])
     devices = {_NO_DEVICE: "no device", **{name: name for name in names()}}
     yield Choice("on", "device", _NO_DEVICE, devices, "Time the layer on this device of the catalogue.")
 

@@ -92,12 +92,12 @@ def _answer(state: State) -> Answer:
     right = sum(verdict == _RIGHT for verdict in verdicts.values())
     return Answer(
         tuple(_readouts(asked, state, verdicts)),
-        tuple(_sentences(len(asked), right, column)),
+        (_sentence(len(asked), right),),
         tables=(_grid(state, asked, verdicts),),
         unused=tuple(name for other in _NETWORKS if other != network for name in sorted(_names(other))),
         remarks={one.name: _remark(one, state[one.name], verdicts[one.name]) for one in asked},
         notes=(
-            f"counted are {COLUMNS[column]}",
+            f"what is counted: {COLUMNS[column]}",
             "functions such as ReLU are fused into the layer before; a flatten puts out no values of its own and has no row",
             *(("the input of the network has no row and is in no sum",) if column == "activations" else ()),
         ),
@@ -125,12 +125,8 @@ def _readouts(asked: tuple[Task, ...], state: State, verdicts: Mapping[str, str]
         yield count("total", "sum of the column", total, group, COLUMNS[str(state["column"])])
 
 
-def _sentences(every: int, right: int, column: str) -> Iterator[str]:
-    yield (
-        f"all {every} {_SHOWN[column]} are right"
-        if right == every
-        else f"{right} of {every} {_SHOWN[column]} are right"
-    )
+def _sentence(every: int, right: int) -> str:
+    return f"all {every} answers are right" if right == every else f"{right} of {every} answers are right"
 
 
 def _grid(state: State, asked: tuple[Task, ...], verdicts: Mapping[str, str]) -> Grid:
