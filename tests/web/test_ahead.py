@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -16,11 +17,16 @@ from weighbridge.report.assets import library
 from weighbridge.web.ahead import Ahead, charts
 from weighbridge.web.jobs import chart_library, report_page
 from weighbridge.web.pages import around
-from weighbridge.web.work import Fault, Limits, Work
+from weighbridge.web.work import Busy, Fault, Limits, Work
 
 
 def process() -> bytes:
     return str(os.getpid()).encode()
+
+
+def endless() -> bytes:
+    time.sleep(600)
+    return b""
 
 
 def refused() -> bytes:
@@ -69,6 +75,23 @@ def test_who_no_longer_waits_ends_it_for_nobody_else(work: Work) -> None:
         return await other
 
     assert int(apart(ask)) != os.getpid()
+
+
+def test_nobody_waits_for_what_the_app_makes_for_itself() -> None:
+    work = Work(at_once=1)
+
+    async def ask() -> bool:
+        made = asyncio.create_task(work.kept(endless))
+        while not work._running:  # it has a turn
+            await asyncio.sleep(0.01)
+        assert int(await work.done(process)) != os.getpid()
+        is_made = made.done()
+        work.close()
+        with pytest.raises(Busy):
+            await made
+        return is_made
+
+    assert not apart(ask)
 
 
 def test_preparing_leaves_ctrl_c_to_the_app(work: Work) -> None:

@@ -80,12 +80,13 @@ class _Turn:
 
 
 class Work:
-    """Does jobs, ``at_once`` of them, while at most ``waiting`` others wait."""
+    """Does jobs, ``at_once`` of them, while at most ``waiting`` others wait; and one beside these that is ``kept``."""
 
     def __init__(self, limits: Limits = LIMITS, at_once: int = 2, waiting: int = 64) -> None:
         self.limits = limits
         self._turns = threading.BoundedSemaphore(at_once)
         self._threads = ThreadPoolExecutor(at_once, "work")
+        self._beside = ThreadPoolExecutor(1, "kept")
         self._room = at_once + waiting
         self._running: set[_Turn] = set()
         self._kept: dict[Job, Future[bytes]] = {}
@@ -108,14 +109,15 @@ class Work:
     async def kept(self, job: Job) -> bytes:
         """What ``job``, of no arguments, returns: done by whoever asks first, and kept.  A failure is not kept.
 
-        Raises what ``do`` does.
+        One such job is done at once, beside those that ``done`` and ``do`` count: it is the app's own, and nobody who weighs something
+        is to wait for it.  Raises what ``do`` does.
         """
         with self._lock:
             found = self._kept.get(job)
             if self._is_closed:
                 raise Busy(_ENDS)
             if found is None:
-                found = self._kept[job] = self._threads.submit(self.do, job)
+                found = self._kept[job] = self._beside.submit(self._made, job)
         try:
             return await asyncio.shield(asyncio.wrap_future(found))  # who no longer waits ends it for nobody else
         except (WeighbridgeError, Fault):
@@ -163,7 +165,8 @@ class Work:
             running = list(self._running)
         for turn in running:
             turn.end()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for threads in (self._threads, self._beside):
+            threads.shutdown(wait=True, cancel_futures=True)
 
     def _entered(self) -> _Turn:
         with self._lock:
@@ -181,20 +184,30 @@ class Work:
 
     def _done(self, turn: _Turn, job: Job, arguments: tuple[object, ...]) -> bytes:
         with self._turns:
-            if turn.is_over:
-                raise Busy(_ENDS)
-            here, there = _pipe()
-            clock = threading.Timer(self.limits.seconds, turn.end)
-            clock.daemon = True
-            try:
-                turn.begin(self._started(there, job, arguments))
-                clock.start()
-                answer = self._heard(here)
-            finally:
-                clock.cancel()
-                here.close()
-                there.close()
-                turn.finish()
+            return self._answered(turn, job, arguments)
+
+    def _made(self, job: Job) -> bytes:
+        turn = self._entered()
+        try:
+            return self._answered(turn, job, ())
+        finally:
+            self._left(turn)
+
+    def _answered(self, turn: _Turn, job: Job, arguments: tuple[object, ...]) -> bytes:
+        if turn.is_over:
+            raise Busy(_ENDS)
+        here, there = _pipe()
+        clock = threading.Timer(self.limits.seconds, turn.end)
+        clock.daemon = True
+        try:
+            turn.begin(self._started(there, job, arguments))
+            clock.start()
+            answer = self._heard(here)
+        finally:
+            clock.cancel()
+            here.close()
+            there.close()
+            turn.finish()
         if answer or not turn.is_over:
             return heard(answer)
         raise Busy(_ENDS) if self._is_closed else too_long(self.limits)
