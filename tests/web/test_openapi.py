@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -15,6 +16,7 @@ from jsonschema import Draft202012Validator
 from tests.web.client import ask, fresh
 from tests.web.states import states
 from weighbridge import __version__
+from weighbridge.api import weigh
 from weighbridge.web.controls import Blank, Number, State, Switch, Words, stated, written
 from weighbridge.web.simulator import Simulator, answered, plain
 from weighbridge.web.simulators import simulators
@@ -36,7 +38,15 @@ def schema(document: Any) -> Draft202012Validator:
     return Draft202012Validator(document["components"]["schemas"]["Answer"])
 
 
-OTHERS = ["/weighed.json", "/weigh.json", "/reports.json", "/reports/{name}.json", "/compared.json", "/devices.json"]
+OTHERS = [
+    "/weighed.json",
+    "/weigh.json",
+    "/reports.json",
+    "/reports/{name}.json",
+    "/compared.json",
+    "/devices.json",
+    "/devices/{name}.json",
+]
 
 
 def test_every_twin_is_described_and_nothing_else(document: Any) -> None:
@@ -65,6 +75,7 @@ ASKED: dict[str, list[tuple[str, int, dict[str, Any]]]] = {
     "/reports/{name}.json": [("", 404, {})],
     "/compared.json": [("?model=lenet5&model=alexnet", 200, {}), ("?model=lenet5", 422, {})],
     "/devices.json": [("", 200, {})],
+    "/devices/{name}.json": [("", 404, {})],
 }
 
 
@@ -79,6 +90,18 @@ def test_the_other_twins_answer_as_they_are_described(path: str, document: Any) 
         Draft202012Validator(document["components"]["schemas"][reference]).validate(answer.json())
         known = {one["name"] for one in operation["parameters"]}
         assert {name for name, _ in parse_qsl(query.removeprefix("?"))} <= known
+
+
+def test_the_lists_have_what_their_schemas_name_and_nothing_else(tmp_path: Path, document: Any) -> None:
+    (tmp_path / "lenet.json").write_text(weigh("lenet5").to_json(), encoding="utf-8")
+    (tmp_path / "broken.toml").write_text("= [", encoding="utf-8")
+    app = fresh(tmp_path)
+    schemas = document["components"]["schemas"]
+    for name, path in (("Reports", "/reports.json"), ("Devices", "/devices.json")):
+        found = ask(path, app=app).json()
+        assert all(found.values())
+        Draft202012Validator(closed(schemas[name])).validate(found)
+    Draft202012Validator(schemas["Device"]).validate(ask("/devices/toy.json", app=app).json())
 
 
 def test_every_schema_is_one(document: Any) -> None:

@@ -11,7 +11,32 @@ from weighbridge.web.fields import FIELDS, Field
 __all__ = ["SCHEMAS", "page_paths"]
 
 _TEXT: Final = {"type": "string"}
+_ON: Final = {"type": "string", "description": "The name that an address has for it in on."}
+_REPORT: Final = {
+    "name": _TEXT,
+    "address": {"type": "string", "description": "Its page; with .json behind it the report."},
+    "network": {"type": ["string", "null"]},
+    "size_bytes": {"type": "integer"},
+    "size": _TEXT,
+    "saved": {"type": "string", "description": "When, in the time of the machine."},
+    "reference": {"type": "string", "description": "The name that an address has for it in model."},
+}
+_DEVICE: Final = {
+    "on": _ON,
+    "name": _TEXT,
+    "title": _TEXT,
+    "kind": _TEXT,
+    "class": _TEXT,
+    "core": _TEXT,
+    "address": {"type": "string", "description": "All of it as JSON."},
+}
 _MODEL: Final = "NAME of a textbook network, or upload:ID"
+
+
+def _entry(properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
 SCHEMAS: Final[Mapping[str, Any]] = {
     "Error": {
         "type": "object",
@@ -23,19 +48,29 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "Reports": {
         "type": "object",
         "required": ["reports"],
-        "properties": {"reports": {"type": "array", "items": {"type": "object"}}},
+        "properties": {"reports": {"type": "array", "items": _entry(_REPORT)}},
     },
     "Devices": {
         "type": "object",
         "required": ["devices", "faulty"],
         "properties": {
-            "devices": {"type": "array", "items": {"type": "object"}},
+            "devices": {"type": "array", "items": _entry(_DEVICE)},
             "faulty": {
                 "type": "array",
-                "items": {"type": "object", "properties": {"on": _TEXT, "error": _TEXT}},
+                "items": _entry({"on": _TEXT, "error": _TEXT}),
                 "description": "Files of the folder that are no devices.",
             },
         },
+    },
+    "Device": {
+        "type": "object",
+        "required": ["on", "name", "title", "kind", "class", "gaps"],
+        "properties": {
+            "on": _ON,
+            "kind": _TEXT,
+            "gaps": {"type": "array", "items": _TEXT, "description": "What the file leaves out."},
+        },
+        "description": "The tables of a device file, and beside them these.",
     },
 }
 _REFUSED: Final = {
@@ -86,6 +121,9 @@ def page_paths() -> Mapping[str, Any]:
         },
         "/devices.json": {
             "get": _operation("devices", "The devices of the catalogue and of the folder.", "Devices", (), [])
+        },
+        "/devices/{name}.json": {
+            "get": _operation("device", "A device with every number and its source.", "Device", ("404", "422"), [named])
         },
     }
 
