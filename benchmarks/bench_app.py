@@ -1,9 +1,9 @@
 """The local app in a process of its own: start, the answer to a slider, many requests and uploads at once, and the memory that stays.
 
 A slider is a request for a twin in JSON, each of another state, one after the other on one connection.  Beside AlexNet's layers it is
-moved in every simulator, and in a network of 1,000 layers that is uploaded.  The same load of 200 requests at once is sent twice, and
-so are 20 uploads, while a slider goes on: what the process holds after the second is what it keeps.  Times are those of a clock and, in
-brackets, of the processor that the server had, which says more while neighbours are busy.  Needs psutil.
+moved in every simulator, where it changes the answer, and in a network of 1,000 layers that is uploaded.  The same load of 200 requests
+at once is sent twice, and so are 20 uploads, while a slider goes on: what the process holds after the second is what it keeps.  Times
+are those of a clock and of the processor that the server had, which says more while neighbours are busy.  Needs psutil.
 
     python benchmarks/bench_app.py [--repeats 5] [--model FILE] [--json FILE]
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import itertools
 import json
 import os
 import platform
@@ -30,7 +31,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import psutil
 from bench_onnx import Check
 
-from weighbridge.web.controls import Number
+from weighbridge.web.controls import Choice, Number
 from weighbridge.web.simulator import Simulator
 from weighbridge.web.simulators import simulators
 
@@ -39,6 +40,8 @@ _AT_ONCE: Final = 200
 _UPLOADS: Final = 20
 _MOVES: Final = 60
 _LAYERS: Final = 1000
+_MOVED: Final = {"ucurve": "batch"}
+"""The slider that is moved where the first one ends behind what the network has; else it is the first."""
 
 MAX_START_S = 1.0
 MAX_SLIDER_MS = 20.0
@@ -68,25 +71,37 @@ def started() -> Iterator[tuple[psutil.Process, int, float]]:
 
 def get(connection: http.client.HTTPConnection, address: str) -> float:
     """Milliseconds until the whole answer is there, which must be a good one."""
+    return asked(connection, address)[0]
+
+
+def asked(connection: http.client.HTTPConnection, address: str) -> tuple[float, bytes]:
+    """Milliseconds until the whole answer is there, which must be a good one, and what it is."""
     begin = time.perf_counter()
     connection.request("GET", address)
     answer = connection.getresponse()
-    answer.read()
+    body = answer.read()
     if answer.status != 200:
         sys.exit(f"{address}: {answer.status}")
-    return (time.perf_counter() - begin) * 1000
+    return (time.perf_counter() - begin) * 1000, body
 
 
-def moved(simulator: Simulator) -> Iterator[str]:
-    """The twins as its first slider goes through its range, or the same again where it has none."""
-    numbers = [one for one in simulator.controls if isinstance(one, Number)]
-    for place in range(_MOVES):
-        state = {}
-        if numbers:
-            one = numbers[0]
-            reach = one.reach or one.maximum
-            value = one.begin + (reach - one.begin) * place / (_MOVES - 1)
-            state = {one.name: round(value) if one.is_whole else round(value, 6)}
+def moved(simulator: Simulator, connection: http.client.HTTPConnection) -> Iterator[str]:
+    """The twins as a slider that means something goes through its range; without sliders the first two choices go through theirs."""
+    start = json.loads(asked(connection, f"/{simulator.name}.json")[1])
+    usable = [one for one in simulator.controls if one.name not in start["unused"]]
+    sliders = [one for one in usable if isinstance(one, Number)]
+    slider = next((one for one in sliders if one.name == _MOVED.get(simulator.name, one.name)), None)
+    states: list[dict[str, float | str]] = []
+    if slider is None:
+        one, other = [control for control in usable if isinstance(control, Choice)][:2]
+        pairs = itertools.cycle(itertools.product(one.choices, other.choices))
+        states = [{one.name: first, other.name: second} for first, second in itertools.islice(pairs, _MOVES)]
+    else:
+        reach = start["reaches"].get(slider.name) or slider.reach or slider.maximum
+        for place in range(_MOVES):
+            value = slider.begin + (reach - slider.begin) * place / (_MOVES - 1)
+            states.append({slider.name: round(value) if slider.is_whole else round(value, 6)})
+    for state in states:
         yield simulator.link(state).replace(simulator.name, f"{simulator.name}.json", 1)
 
 
@@ -95,22 +110,35 @@ def sliders(process: psutil.Process, port: int) -> list[Check]:
     connection = http.client.HTTPConnection(_HOST, port)
     checks = []
     print(
-        f"\nan answer to a slider, {_MOVES} of each simulator: the first, the median, the longest of the others, in ms"
+        f"\nan answer to a slider, {_MOVES} of each simulator, in ms: the first, of the others the median and the longest, "
+        "and the mean of the processor"
     )
     for name, simulator in simulators().items():
-        median = slid(process, connection, name, moved(simulator))
+        median = slid(process, connection, name, moved(simulator, connection))
         checks.append(Check(f"a slider of {name}: median ms", median, MAX_SLIDER_MS))
     return checks
 
 
 def slid(process: psutil.Process, connection: http.client.HTTPConnection, name: str, addresses: Iterator[str]) -> float:
-    """The median milliseconds of all answers but the first."""
-    first = get(connection, next(addresses))
+    """The median milliseconds of all answers but the first.  Ends the benchmark where moving it changes little of what is answered."""
+    first, _ = asked(connection, next(addresses))
+    left = list(addresses)
     before = worked(process)
-    others = [get(connection, address) for address in addresses]
-    median, each = statistics.median(others), (worked(process) - before) / len(others) * 1000
-    print(f"  {name:<14}{first:9.1f}{median:9.1f}{max(others):9.1f}  ({each:.1f} of the processor in the mean)")
+    taken = [asked(connection, address) for address in left]
+    each = (worked(process) - before) / len(taken) * 1000
+    others = [milliseconds for milliseconds, _ in taken]
+    states, answers = len(set(left)), len({_shown(body) for _, body in taken})
+    if answers <= states // 2:
+        sys.exit(f"{name}: {answers} answers to {states} states: this slider moves nothing")
+    median = statistics.median(others)
+    print(f"  {name:<14}{first:9.1f}{median:9.1f}{max(others):9.1f}{each:9.1f}  {answers} answers to {states} states")
     return median
+
+
+def _shown(body: bytes) -> str:
+    """What an answer says beside the state that was asked for."""
+    found = json.loads(body)
+    return json.dumps([found[part] for part in ("readouts", "sentences", "plots", "tables")])
 
 
 def worked(process: psutil.Process) -> float:
