@@ -18,6 +18,7 @@ from weighbridge.report.html_file import render
 from weighbridge.report.view import title
 from weighbridge.textbook import names as network_names
 from weighbridge.web.fields import FIELDS
+from weighbridge.web.pages import around
 
 
 def main_of(html: str) -> str:
@@ -199,13 +200,28 @@ def test_the_page_is_the_one_that_the_command_line_writes() -> None:
     answer = ask("/weighed?model=lenet5&on=stm32f746&energy=45nm")
     report = weigh("lenet5", on="stm32f746", energy="45nm")
     assert answer.status_code == 200
-    assert main_of(answer.text) == main_of(render({title(report): report}))
+    query = "model=lenet5&on=stm32f746&energy=45nm"
+    in_app = around(form=f"/weigh?{query}", fields=[field.name for field in FIELDS])
+    assert main_of(answer.text) == main_of(render({title(report): report}, around=in_app))
     page = read(answer.text)
     links = {has["href"] for tag, has in page.tags if tag == "a"}
-    query = "model=lenet5&on=stm32f746&energy=45nm"
     assert {f"/weigh?{query}", f"/weighed.json?{query}", "/compare?model=lenet5&on=stm32f746", "/reports", "/"} <= links
     assert page.fields["query"] == query
     assert page.fields["name"] == "lenet5"
+
+
+def test_what_nobody_asked_for_is_asked_for_in_the_form_and_not_on_the_command_line() -> None:
+    main = main_of(ask("/weighed?model=lenet5&choices=classes%3D3").text)
+    assert "--" not in read(f"<p>{main.split('>', 1)[1]}</p>").text
+    form = "/weigh?model=lenet5&amp;choices=classes%3D3"
+    assert f'<a href="{form}#control-on">a device</a> gives a verdict' in main
+    assert f'<a href="{form}#control-energy">a table of energies</a> gives a bill' in main
+    with_device = main_of(ask("/weighed?model=lenet5&on=toy").text)
+    assert '<a href="/weigh?model=lenet5&amp;on=toy#control-batches">several batches</a>' in with_device
+    doubtful = main_of(ask("/weighed?model=lenet5&on=stm32h743&precision=int8").text)
+    assert '<a href="/devices">the page of the device</a>' in doubtful
+    ids = read(ask("/weigh?model=lenet5").text).ids()
+    assert {"control-on", "control-energy", "control-batches", "control-train"} <= set(ids)
 
 
 def test_the_page_holds_nothing_that_the_policy_in_its_headers_forbids() -> None:

@@ -13,6 +13,7 @@ from weighbridge.cli.saved import HOW_TO_SAVE, check_saved, read_saved, saved_in
 from weighbridge.cli.targets import check_targets, file_format
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.asking import DEVICE
 from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.extra import report_extra
 from weighbridge.report.peaks import LIVE, policy_named
@@ -110,7 +111,7 @@ def _device(names: Sequence[str], request: Request) -> str | None:
         return request.on
     listed = f"the devices are {', '.join(names)}"
     if request.on is not None:
-        hint = listed if names else "weigh it with --on DEVICE"
+        hint = listed if names else f"weigh it with {DEVICE}"
         raise BadSpec(f"no report has the device {request.on!r}", where="--on", hint=hint)
     if len(names) > 1:
         raise BadSpec(f"the chart {request.chart} is of one device", where="--on", hint=listed)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from weighbridge.counts import NetworkFacts, Uncounted
 from weighbridge.errors import printable
+from weighbridge.report.asking import SHOWN_DEVICE
 from weighbridge.report.page import Headline, Quantity
 from weighbridge.report.record import Report
 from weighbridge.units import binary_bytes, decimal_bytes, exact, short
@@ -26,7 +27,7 @@ __all__ = [
     "sizes",
 ]
 
-NOT_VERIFIED = "~ rests on a figure that is not verified; `weighbridge devices show NAME` says which"
+NOT_VERIFIED = f"~ rests on a figure that is not verified; `{SHOWN_DEVICE}` says which"
 """The note of a table in which ~ stands before a time."""
 
 _STORED = "everything a device has to store: parameters, buffers and constants"

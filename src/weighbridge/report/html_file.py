@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
+from weighbridge.report.asking import CALLED, DEVICE
 from weighbridge.report.assets import library, resource, script, style_sheet
 from weighbridge.report.charts.drawn import charts
 from weighbridge.report.charts.panel import Chart, Datum
@@ -133,6 +134,8 @@ def render(
         },
         "devices": tuple(_devices(models, figures)),
         "around": around,
+        "asked_at": around.asked_at if around else {},
+        "asks_for_device": DEVICE,
         "own": None if around else _own(),
         "data": _data(drawn),
     }
@@ -243,10 +246,23 @@ def _template() -> jinja2.Template:
     return environment.get_template("report.html.jinja")
 
 
-def _with_code(text: str) -> Markup:
-    """``text``, escaped, with what stands between backticks set as code; of an odd one out nobody knows what it begins."""
+def _with_code(text: str, asked_at: Mapping[str, str]) -> Markup:
+    """``text``, escaped, with what stands between backticks set as code; of an odd one out nobody knows what it begins.
+
+    What a server has a form for (``Around.asked_at``) leads there in place of the words of the command line.
+    """
     parts = text.split("`")
     if len(parts) % 2 == 0:
-        return escape(text)
+        return _linked(text, asked_at)
     code = Markup("<code>{}</code>")
-    return Markup().join(code.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+    return Markup().join(
+        code.format(part) if place % 2 and part not in asked_at else _linked(part, asked_at)
+        for place, part in enumerate(parts)
+    )
+
+
+def _linked(text: str, asked_at: Mapping[str, str]) -> Markup:
+    said = escape(text)
+    for asking, address in asked_at.items():
+        said = said.replace(asking, Markup('<a href="{}">{}</a>').format(address, CALLED[asking]))
+    return said

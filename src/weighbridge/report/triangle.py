@@ -7,6 +7,7 @@ from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.asking import DEVICE, ENERGY
 from weighbridge.report.headlines import (
     NOT_VERIFIED,
     activations,
@@ -139,11 +140,11 @@ def _no_device(reports: Iterable[Report]) -> str:
     return (
         ""
         if any(report.on for report in reports)
-        else "no device was asked for: --on DEVICE gives latency and throughput"
+        else f"no device was asked for: {DEVICE} gives latency and throughput"
     )
 
 
 def _no_energy(reports: Iterable[Report]) -> str:
     if any(report.energy is not None or any(on.energy for on in report.on) for report in reports):
         return ""
-    return "no energies were asked for: --energy TABLE gives a bill by a published table"
+    return f"no energies were asked for: {ENERGY} gives a bill by a published table"

@@ -76,6 +76,8 @@ def above_comparison(found: Asked) -> Around:
     """What stands around the page of a comparison: what was asked for, and a way to change it."""
     return around(
         "compared.html.jinja",
+        form=f"/compare?{found.query}",
+        fields=("on", *_BY_NAME),
         titles=[row.title for row in found.rows],
         said=tuple(in_words(found.values, COMPARED)),
         query=found.query,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -11,6 +11,7 @@ from typing import Any, Final
 import jinja2
 
 from weighbridge.report.around import Around
+from weighbridge.report.asking import BATCHES, DEVICE, ENERGY, SHOWN_DEVICE, TRAINING
 from weighbridge.report.assets import style_sheet
 from weighbridge.report.charts.theme import config
 from weighbridge.web.controls import Stated, written
@@ -33,6 +34,9 @@ _WELCOME: Final = (
     "What a neural network costs before it is shipped: what it takes to store it, to run it and to power it."
 )
 _FAULT_OF_OURS: Final = "It is a fault of weighbridge, not yours; the terminal that it runs in says more."
+
+_ASKING: Final = {"on": DEVICE, "energy": ENERGY, "batches": BATCHES, "train": TRAINING}
+"""By field of a form, the option of the command line that asks for the same."""
 
 
 def first_page(simulators: Mapping[str, Simulator]) -> str:
@@ -86,9 +90,15 @@ def rendered(template: str, **context: Any) -> str:
     return _template(template).render(**context)
 
 
-def around(template: str = "nav.html.jinja", **context: Any) -> Around:
-    """What stands around a report that the app shows: the links to all pages, and what ``template`` has of its own."""
-    return Around("/static/app.css", "/static/report.js", "/static/vega.js", rendered(template, **context))
+def around(template: str = "nav.html.jinja", *, form: str = "", fields: Collection[str] = (), **context: Any) -> Around:
+    """What stands around a report that the app shows: the links to all pages, and what ``template`` has of its own.
+
+    What the report has not is asked for in those ``fields`` of the form at the address ``form`` that are about it.
+    """
+    asked_at = {asking: f"{form}#control-{name}" for name, asking in _ASKING.items() if name in fields}
+    asked_at[SHOWN_DEVICE] = "/devices"
+    before = rendered(template, **context)
+    return Around("/static/app.css", "/static/report.js", "/static/vega.js", before, asked_at)
 
 
 def in_script(data: object) -> str:

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from weighbridge.errors import BadSpec, WeighbridgeError, printable
 from weighbridge.web.asked import asked
 from weighbridge.web.bodies import REPORT, Form, form_of, in_json, status_of
+from weighbridge.web.fields import FIELDS
 from weighbridge.web.jobs import Saved, report_json, saved_json, saved_page
 from weighbridge.web.pages import around, rendered
 from weighbridge.web.recent import Recent
@@ -111,7 +112,12 @@ class _Reports:
         page = self._recent.get(key)
         if page is None:
             above = around(
-                "reported.html.jinja", name=saved.name, path=quote(saved.name), reference=quote(f"{SAVED}{saved.name}")
+                "reported.html.jinja",
+                form="/weigh",
+                fields=("on", *(field.name for field in FIELDS)),
+                name=saved.name,
+                path=quote(saved.name),
+                reference=quote(f"{SAVED}{saved.name}"),
             )
             page = await self._work.done(saved_page, saved, above)
             self._recent.put(key, page)

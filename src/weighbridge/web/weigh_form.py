@@ -13,6 +13,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
 from weighbridge.web.asked import Asked, field_of, fields_asked_for, said_beside
 from weighbridge.web.controls import stated
+from weighbridge.web.bodies import UPLOAD, too_large
 from weighbridge.web.device_groups import device_groups
 from weighbridge.web.fields import FIELDS, in_words
 from weighbridge.web.jobs import Order
@@ -60,6 +61,8 @@ def form_page(found: Asked, shelf: Shelf, error: WeighbridgeError | None = None)
         labels=_LABELS,
         networks=_networks(),
         held=in_script(_networks()),
+        most_bytes=UPLOAD.file_bytes,
+        too_large=str(too_large(UPLOAD)),
     )
 
 
@@ -86,6 +89,8 @@ def above(found: Asked) -> Around:
     compared = urlencode([("model", reference), *(("on", one) for one in found.values.get("on", ()))])
     return around(
         "weighed.html.jinja",
+        form=f"/weigh?{found.query}",
+        fields=_LABELS,
         title=title_of(order),
         said=tuple(_said(found)),
         query=found.query,

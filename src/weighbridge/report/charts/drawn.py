@@ -8,6 +8,7 @@ from typing import Any, Final
 import altair
 
 from weighbridge.errors import printable
+from weighbridge.report.asking import DEVICE
 from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.charts.panel import PICKED, Chart, Kind, NoPanel, Panel, Subject, title_line
 from weighbridge.report.record import Report, by_device
@@ -66,7 +67,7 @@ def _of(title: str, sentence: str, is_comparison: bool) -> str:
 def _panel(kind: Kind, subject: Subject) -> Panel | NoPanel:
     if kind.of_device and subject.on is None:
         was = "this device was not asked for" if subject.report.on else "no device was asked for"
-        return NoPanel(f"{was}; weigh it with --on DEVICE")
+        return NoPanel(f"{was}; weigh it with {DEVICE}")
     return kind.panel(subject)
 
 

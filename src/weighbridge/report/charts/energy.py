@@ -9,6 +9,7 @@ import altair
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.asking import ENERGY
 from weighbridge.report.charts.axes import logarithmic
 from weighbridge.report.charts.on_device import is_above_zero
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
@@ -66,7 +67,7 @@ def energy(subject: Subject) -> Panel | NoPanel:
     sources = [_of_bill(report.energy)] if report.energy is not None else []
     sources += (_of_device(on) for on in devices[:_MOST_DEVICES])
     if not sources:
-        return NoPanel("no energy was asked for, and no device has a table of energies; weigh it with --energy TABLE")
+        return NoPanel(f"no energy was asked for, and no device has a table of energies; weigh it with {ENERGY}")
     named = {f"energy_{subject.place}_{place}": source for place, source in enumerate(sources)}
     drawn = {name: tuple(_rows(source)) for name, source in named.items()}
     if not any(drawn.values()):

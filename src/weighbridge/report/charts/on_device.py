@@ -9,6 +9,7 @@ from typing import Any, Final, TypeGuard
 import altair
 
 from weighbridge.errors import printable
+from weighbridge.report.asking import SHOWN_DEVICE
 from weighbridge.report.charts.panel import Subject
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE, WIDTH
 from weighbridge.report.headlines import lower_bound
@@ -89,4 +90,4 @@ def is_time(value: float | None) -> TypeGuard[float]:
 def doubts(on: OnDevice) -> Iterator[str]:
     """What every figure of a device rests on that nobody has checked."""
     if not on.latency.verified:
-        yield "rests on a figure of the device that is not verified; `weighbridge devices show NAME` says which"
+        yield f"rests on a figure of the device that is not verified; `{SHOWN_DEVICE}` says which"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import altair
 
+from weighbridge.report.asking import BATCHES
 from weighbridge.report.charts.axes import amounts
 from weighbridge.report.charts.on_device import dataset, doubts, is_above_zero, many, time, under
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
@@ -42,7 +43,7 @@ def throughput(subject: Subject) -> Panel | NoPanel:
     points = [point for point in every if is_above_zero(point.batch) and point.batch < _MOST]
     if len({point.batch for point in points}) < 2:
         one = f"only batch {exact(points[0].batch)} was weighed" if points else "no batch was weighed"
-        return NoPanel(f"{one}; weigh it with --batches 1,8,32")
+        return NoPanel(f"{one}; weigh it with {BATCHES}")
     drawn = tuple(row for point in points for row in _rows(point))
     if not drawn:
         return NoPanel("of no batch is a time known")

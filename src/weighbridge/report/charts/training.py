@@ -8,6 +8,7 @@ import altair
 
 from weighbridge.errors import printable
 from weighbridge.memory.training.records import TrainingLayer
+from weighbridge.report.asking import TRAINING
 from weighbridge.report.charts.axes import amounts
 from weighbridge.report.charts.layers import NAMED, name_axis, number_axis, picked_opacity, thinned, width_of
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject, key
@@ -29,7 +30,7 @@ def training(subject: Subject) -> Panel | NoPanel:
     """A bar a layer (a module, by the rule autograd) of three parts; layers that keep and learn nothing have none."""
     plan = subject.report.memory.training
     if plan is None:
-        return NoPanel("training was not asked for; weigh it with --train adam")
+        return NoPanel(f"training was not asked for; weigh it with {TRAINING}")
     layers = [layer for layer in plan.layers if layer.training_bytes]
     if not layers:
         return NoPanel("no layer keeps or learns anything")
