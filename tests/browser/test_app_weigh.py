@@ -14,6 +14,7 @@ from tests.browser.app import served
 from tests.browser.opened import Opened, open_page
 from tests.browser.test_accessible import CONTRAST, faults
 from weighbridge.api import weigh
+from weighbridge.web.bodies import UPLOAD, too_large
 
 OpenPage = Callable[..., Opened]
 MOBILENET = "model=mobilenet_v2&on=stm32f746&on=jetson-nano&energy=45nm&batches=1,8"
@@ -154,6 +155,27 @@ def test_a_bad_file_is_said_above_the_form_and_the_form_goes_on(page_at: OpenPag
     one.page.get_by_role("button", name="Weigh it").click()
     one.wait_for_charts()
     assert "/weighed?" in one.page.url
+
+
+def test_a_file_that_is_too_large_is_said_before_it_is_sent(page_at: OpenPage) -> None:
+    one = page_at("/weigh")
+    page, file = one.page, one.page.locator("#control-file")
+    assert file.get_attribute("data-most") == str(UPLOAD.file_bytes)
+    one.ask("() => { document.getElementById('control-file').dataset.most = 10; }")
+    drop(one, "small.toml", SMALL.encode())
+    said = page.locator("#fault-file").inner_text()
+    assert said == str(too_large(UPLOAD))
+    assert file.get_attribute("aria-invalid") == "true"
+    asked = len(one.requests)
+    page.get_by_role("button", name="Weigh it").click()
+    one.settle()
+    assert len(one.requests) == asked
+    assert one.ask("() => document.activeElement.id") == "control-file"
+    # a smaller one takes it back, and is sent
+    drop(one, "tiny.toml", b"x = 1")
+    assert page.locator("#fault-file").inner_text() == ""
+    page.get_by_role("button", name="Weigh it").click()
+    page.locator("#fault- p").wait_for()
 
 
 def test_parameters_of_a_textbook_network_are_fields_of_their_own(page_at: OpenPage, app: str) -> None:

@@ -18,7 +18,20 @@ from weighbridge.errors import WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.web.work import Busy
 
-__all__ = ["FORM", "REPORT", "UPLOAD", "Form", "Most", "Refused", "Room", "Sent", "form_of", "in_json", "status_of"]
+__all__ = [
+    "FORM",
+    "REPORT",
+    "UPLOAD",
+    "Form",
+    "Most",
+    "Refused",
+    "Room",
+    "Sent",
+    "form_of",
+    "in_json",
+    "status_of",
+    "too_large",
+]
 
 _MIB: Final = 1 << 20
 _SLACK_S: Final = 30.0
@@ -123,7 +136,7 @@ async def form_of(request: Request, most: Most = FORM) -> AsyncIterator[Form]:
     """
     said = _length(request.headers.get("content-length"))
     if said is not None and said > most.all_bytes:
-        raise _too_large(most)
+        raise too_large(most)
     with request.app.state.room.taken() as take:
         take(said or 0)
         found = await _parsed(request, most, _stream(request, most, take if said is None else _announced))
@@ -182,7 +195,7 @@ async def _stream(request: Request, most: Most, take: Callable[[int], None]) -> 
             raise _TooSlow("this comes too slowly", hint="send it again over a faster connection") from None
         received += len(part)
         if received > most.all_bytes:
-            raise _too_large(most)
+            raise too_large(most)
         take(len(part))
         yield part
 
@@ -191,7 +204,8 @@ def _announced(size_bytes: int) -> None:
     """Room for it was taken before."""
 
 
-def _too_large(most: Most) -> Refused:
+def too_large(most: Most) -> Refused:
+    """What is said of files that are larger together than ``most`` says."""
     what = f"this is larger than the {most.file_bytes >> 20:,} MiB that a file may have here"
     return _TooLarge(what, hint="the command line has no such limit")
 
@@ -205,7 +219,7 @@ def _sorted(found: FormData, most: Most) -> Form:
         elif one.filename:
             files.setdefault(name, []).append(Sent(one.filename, cast("IO[bytes]", one.file), one.size or 0))
     if sum(one.size_bytes for several in files.values() for one in several) > most.file_bytes:
-        raise _too_large(most)
+        raise too_large(most)
     return Form(
         {name: tuple(values) for name, values in fields.items()},
         {name: tuple(several) for name, several in files.items()},

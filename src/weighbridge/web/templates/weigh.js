@@ -2,6 +2,7 @@
 
 const form = document.getElementById("weigh");
 const file = document.getElementById("control-file");
+const fileFault = document.getElementById("fault-file");
 const drop = document.getElementById("drop");
 const dropped = document.getElementById("dropped");
 const model = document.getElementById("control-model");
@@ -26,7 +27,13 @@ function size(bytes) {
   return `${place && left < 100 ? left.toFixed(1) : Math.round(left)} ${SIZES[place]}`;
 }
 
+// What the server would say once all of it has been sent is said before.
+const tooLarge = () => [...file.files].reduce((sum, one) => sum + one.size, 0) > Number(file.dataset.most);
+
 function tell() {
+  fileFault.textContent = tooLarge() ? file.dataset.tooLarge : "";
+  if (tooLarge()) file.setAttribute("aria-invalid", "true");
+  else file.removeAttribute("aria-invalid");
   dropped.textContent = [...file.files].map((one) => `${one.name}, ${size(one.size)}`).join("; ");
   drop.classList.toggle("full", file.files.length > 0);
 }
@@ -127,7 +134,12 @@ model.addEventListener("change", () => {
 
 // --- sending
 
-form.addEventListener("submit", () => {
+form.addEventListener("submit", (event) => {
+  if (tooLarge()) {
+    event.preventDefault();
+    file.focus();
+    return;
+  }
   busy.textContent = "Weighing … a large model takes a while.";
   form.querySelector("button[type=submit]").disabled = true;
 });
