@@ -111,6 +111,21 @@ def test_states_that_were_kept_are_there_after_another_page(one: Moved) -> None:
     assert one.opened.complaints == []
 
 
+@pytest.mark.parametrize("one", ["layer"], indirect=True)
+def test_back_leads_to_where_a_control_stood_before_it_was_moved(one: Moved) -> None:
+    """However often it was moved in between; another control is a step of its own."""
+    page, start = one.opened.page, one.opened.page.url
+    for part in (0.3, 0.5, 0.7):
+        one.slide("h_o", part)
+    moved = page.url
+    one.fill("bias", "1")
+    for address in (moved, start):
+        with page.expect_response(lambda response: ".json" in response.url):
+            page.go_back()
+        assert page.url == address
+        stands(one)
+
+
 def _numbers(one: Moved) -> list[Number]:
     return [control for control in one.simulator.controls if isinstance(control, Number)]
 

@@ -8,6 +8,7 @@ const slider = (box) => box.querySelector(".slider");
 const views = new Map();
 let last = held.answer;
 let asked = 0;
+let touched = null;
 
 document.documentElement.classList.add("scripted");
 
@@ -49,11 +50,12 @@ for (const [, box] of boxes) {
   bar.addEventListener("input", () => {
     field(box).value = fromBar(bar);
     if (isLog(bar)) bar.setAttribute("aria-valuetext", field(box).value);
-    move();
+    move(box);
   });
 }
 
-// --- asking: the state is in the address, answers that are overtaken are dropped, and the last good one stays
+// --- asking: the state is in the address, and the way back leads to it as it was before a control was moved, however long that
+// went on; answers that are overtaken are dropped, and the last good one stays
 
 function query() {
   const said = new URLSearchParams();
@@ -65,11 +67,12 @@ function query() {
   return text ? `?${text}` : "";
 }
 
-async function move(remember = true) {
+async function move(box = null) {
   const turn = ++asked;
   document.documentElement.dataset.asked = turn;
   const where = query();
-  if (remember) history.replaceState(null, "", `${path}${where}`);
+  if (box) history[box === touched ? "replaceState" : "pushState"](null, "", `${path}${where}`);
+  touched = box;
   let found;
   try {
     const response = await fetch(`${path}.json${where}`);
@@ -86,11 +89,11 @@ form.addEventListener("input", (event) => {
   const box = event.target.closest("[data-control]");
   if (!box || event.target.classList.contains("slider")) return;
   slide(box);
-  move();
+  move(box);
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  history.pushState(null, "", `${path}${query()}`);
+  touched = null;
 });
 window.addEventListener("popstate", () => {
   const said = new URLSearchParams(location.search);
@@ -98,7 +101,7 @@ window.addEventListener("popstate", () => {
     field(box).value = said.get(name) ?? held.defaults[name];
     slide(box);
   }
-  move(false);
+  move();
 });
 
 // --- playing: a number of steps goes on by itself to where its slider ends, and then begins anew
@@ -121,7 +124,7 @@ for (const [, box] of boxes) {
     const next = Number.isInteger(here) && here < most() ? here + 1 : least;
     field(box).value = String(next);
     slide(box);
-    await move();
+    await move(box);
     const isStale = document.documentElement.classList.contains("stale");
     if (isStale || next >= most()) stop();
   };
@@ -143,15 +146,20 @@ function element(tag, name, text) {
   return made;
 }
 
+function tell(place, text) {
+  // What is read aloud when it changes is left alone where it does not: a moving slider would say it again and again.
+  if (place.textContent !== text) place.textContent = text;
+}
+
 function faults(found) {
   for (const [name, box] of boxes) {
     const said = found[name] ?? "";
-    box.querySelector(".fault").textContent = said;
+    tell(box.querySelector(".fault"), said);
     if (said) field(box).setAttribute("aria-invalid", "true");
     else field(box).removeAttribute("aria-invalid");
   }
   const others = Object.entries(found).filter(([name]) => !boxes.has(name));
-  document.getElementById("fault-").textContent = others.map(([name, said]) => (name ? `${name}: ${said}` : said)).join(" ");
+  tell(document.getElementById("fault-"), others.map(([name, said]) => (name ? `${name}: ${said}` : said)).join(" "));
 }
 
 function show(found) {
@@ -163,15 +171,21 @@ function show(found) {
   document.getElementById("twin").href = `${path}.json${query()}`;
   for (const [name, box] of boxes) {
     box.classList.toggle("unused", found.unused.includes(name));
-    box.querySelector(".remark").textContent = found.remarks[name] ?? "";
+    tell(box.querySelector(".remark"), found.remarks[name] ?? "");
     if (found.reaches[name]) reach(box, found.reaches[name]);
   }
-  document.getElementById("sentences").replaceChildren(...found.sentences.map((text) => element("p", "sentence", text)));
+  sentences(found.sentences);
   document.getElementById("notes").replaceChildren(...found.notes.map((text) => element("li", "note", text)));
   readouts(found.readouts);
   document.getElementById("tables").replaceChildren(...found.tables.map(table));
   plots(found.plots);
   last = found;
+}
+
+function sentences(list) {
+  const place = document.getElementById("sentences");
+  const isSame = place.children.length === list.length && list.every((text, at) => place.children[at].textContent === text);
+  if (!isSame) place.replaceChildren(...list.map((text) => element("p", "sentence", text)));
 }
 
 function reach(box, end) {
