@@ -53,6 +53,15 @@ def test_the_height_of_the_output_moves_macs_and_uses() -> None:
     assert not {"parameters", "weights", "parameter_bits"} & changed
 
 
+def test_a_sentence_says_both_figures_and_what_lies_between() -> None:
+    _, said = answered(SIMULATOR, [])
+    assert said is not None
+    assert said.sentences == ("884,736 parameters and 149,520,384 MACs: each weight is used 169.0 times",)
+    _, said = answered(SIMULATOR, [("kind", "matmul")])
+    assert said is not None
+    assert said.sentences[0].startswith("0 parameters and ")
+
+
 def test_no_meaning_offers_what_its_box_refuses() -> None:
     found, _ = answered(SIMULATOR, [("k", "1x7")])
     assert "k" in found.faults

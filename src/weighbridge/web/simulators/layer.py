@@ -105,7 +105,12 @@ def _answer(state: State) -> Answer:
     times = [readout for time in found.on for readout in _time(time)]
     notes = (*found.notes, *(note for time in found.on for note in time.notes))
     unused = tuple(name for name in (*_NUMBERS, *_WIDTHS, "bias") if name not in own)
-    return Answer((*_storage(found), *_work(found), *times), unused=unused, notes=notes)
+    return Answer((*_storage(found), *_work(found), *times), (_sentence(found),), unused=unused, notes=notes)
+
+
+def _sentence(found: Layer) -> str:
+    uses = "" if found.uses_per_weight is None else f": each weight is used {significant(found.uses_per_weight)} times"
+    return f"{exact(found.parameters)} parameters and {exact(found.macs)} MACs{uses}"
 
 
 def _storage(found: Layer) -> Iterator[Readout]:
