@@ -17,18 +17,19 @@ from weighbridge.web.references import devices_named, order_of
 from weighbridge.web.shelf import Shelf
 
 __all__ = [
-    "LONGEST",
     "Asked",
     "Reading",
     "asked",
     "check_choices",
+    "check_length",
     "field_of",
     "fields_asked_for",
+    "one_error",
     "pairs_of",
     "said_beside",
 ]
 
-LONGEST: Final = 7_900
+_LONGEST: Final = 7_900
 """Bytes of a query: an address of more is not answered."""
 _SINGLE: Final = ("model", "choices")
 _NAMES: Final = (*_SINGLE, "on", *(one.name for one in FIELDS))
@@ -72,12 +73,7 @@ def asked(query: Iterable[tuple[str, str]], shelf: Shelf, upload: Order | None =
     values = found.values
     order = found.tried("model", lambda: _network(values, shelf, upload))
     on, own = found.tried("on", lambda: devices_named(values.get("on", ()), shelf)) or ((), ())
-    options: dict[str, Any] = {}
-    for field in FIELDS:
-        if field.name in values:
-            value = found.tried(field.name, lambda field=field: field.read(values[field.name]))
-            if value is not None:
-                options[field.name] = value
+    options = found.options()
     sizes = {name: options.pop(name) for name in SIZES if name in options}
     training = {name: options.pop(name) for name in TRAINING if name in options}
     how = found.tried("train", lambda: training_stated(options.pop("train", None), training))
@@ -110,6 +106,22 @@ def fields_asked_for(error: WeighbridgeError) -> Mapping[str, str]:
     return found
 
 
+def one_error(faults: Iterable[tuple[str, str]]) -> BadSpec:
+    """The faults, each with what it is about or "", as one error for programs."""
+    found = tuple(faults)
+    if len(found) == 1:
+        ((where, said),) = found
+        return BadSpec(said, where=where)
+    details = [f"{where}: {said}" if where else said for where, said in found]
+    return BadSpec(f"there are {len(details)} faults", details=details)
+
+
+def check_length(query: str) -> None:
+    """Raises ``BadSpec`` for a query that stands in no address."""
+    if len(query) > _LONGEST:
+        raise BadSpec("all this is more than an address can say", hint="leave something out")
+
+
 class Reading:
     """Reads a query: values by field, and the faults that are met.  ``single`` and ``several`` are names beside those of ``fields``."""
 
@@ -121,7 +133,7 @@ class Reading:
         several: Iterable[str] = ("on",),
     ) -> None:
         self.faults: dict[str, str] = {}
-        by_name = {field.name: field for field in fields}
+        by_name = self._fields = {field.name: field for field in fields}
         names = (*single, *several, *by_name)
         given: dict[str, list[str]] = {}
         for name, text in query:
@@ -141,6 +153,16 @@ class Reading:
                 self.values[name] = values
             if name in singles and len(values) > 1:
                 self.faults[name] = "is there twice"
+
+    def options(self) -> dict[str, Any]:
+        """What ``weigh`` takes, by field, of all that was said and holds."""
+        options: dict[str, Any] = {}
+        for name, field in self._fields.items():
+            if name in self.values:
+                value = self.tried(name, lambda field=field: field.read(self.values[field.name]))
+                if value is not None:
+                    options[name] = value
+        return options
 
     def tried(self, name: str, read: Any) -> Any:
         """What ``read`` comes to; None, and the fault kept, where it is an error of ours or the field has one already."""

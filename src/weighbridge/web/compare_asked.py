@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from weighbridge.errors import BadSpec, WeighbridgeError
@@ -90,12 +90,7 @@ def asked(query: Iterable[tuple[str, str]], shelf: Shelf) -> Asked:
         if model is not None:
             models.append(model)
     on, own = found.tried("on", lambda: devices_named(found.values.get("on", ()), shelf)) or ((), ())
-    options: dict[str, Any] = {}
-    for field in COMPARED:
-        if field.name in found.values:
-            value = found.tried(field.name, lambda field=field: field.read(found.values[field.name]))
-            if value is not None:
-                options[field.name] = value
+    options = found.options()
     sizes = {name: options.pop(name) for name in SIZES if name in options}
     fps = options.pop("fps", "")
     if len(rows) > MOST_MODELS:

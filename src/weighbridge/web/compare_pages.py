@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from weighbridge.errors import BadSpec, WeighbridgeError
-from weighbridge.web.asked import LONGEST
+from weighbridge.errors import WeighbridgeError
+from weighbridge.web.asked import check_length, one_error
 from weighbridge.web.bodies import in_json, status_of
 from weighbridge.web.compare_asked import Asked, asked, with_error
 from weighbridge.web.compare_form import above_comparison, compare_form
@@ -74,13 +74,9 @@ class _Compare:
 
 def _whole(found: Asked) -> Compare:
     """What is to be compared.  Raises ``BadSpec`` with all that is wrong with it."""
-    wrong = [f"{name}: {said}" if name else said for name, said in found.faults.items()]
-    wrong += [f"{row.reference}: {row.fault}" for row in found.rows if row.fault]
-    if len(wrong) > 1:
-        raise BadSpec(f"there are {len(wrong)} faults", details=wrong)
+    wrong = [*found.faults.items(), *((row.reference, row.fault) for row in found.rows if row.fault)]
     if wrong:
-        raise BadSpec(wrong[0])
-    if len(found.query) > LONGEST:
-        raise BadSpec("all this is more than an address can say", hint="leave something out")
+        raise one_error(wrong)
+    check_length(found.query)
     assert found.compare is not None
     return found.compare

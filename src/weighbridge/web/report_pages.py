@@ -16,7 +16,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Route
 
 from weighbridge.errors import BadSpec, WeighbridgeError, printable
-from weighbridge.web.asked import asked
+from weighbridge.units import decimal_bytes
+from weighbridge.web.asked import asked, one_error
 from weighbridge.web.bodies import REPORT, Form, form_of, in_json, status_of
 from weighbridge.web.fields import FIELDS
 from weighbridge.web.jobs import Saved, report_json, saved_json, saved_page
@@ -24,13 +25,11 @@ from weighbridge.web.pages import around, rendered
 from weighbridge.web.recent import Recent
 from weighbridge.web.references import REPORT as SAVED
 from weighbridge.web.shelf import Kept, Shelf, name_like
-from weighbridge.web.weigh_form import one_error
 from weighbridge.web.work import Work
 
 __all__ = ["routes"]
 
 _TWIN: Final = ".json"
-_UNITS: Final = ("B", "kB", "MB")
 
 
 def routes(shelf: Shelf, work: Work) -> list[BaseRoute]:
@@ -104,7 +103,7 @@ class _Reports:
         pairs = parse_qsl(form.one("query"), keep_blank_values=True)
         found = await run_in_threadpool(asked, pairs, self._shelf)
         if found.faults or found.order is None:
-            raise one_error(found)
+            raise one_error(found.faults.items())
         return Saved(name, await self._work.done(report_json, found.order))
 
     async def _page(self, saved: Saved) -> bytes:
@@ -151,7 +150,7 @@ def _listed(shelf: Shelf, one: Kept) -> Mapping[str, Any]:
         "address": f"/reports/{quote(one.name)}",
         "network": _network(shelf.report_begin(one.name)),
         "size_bytes": one.size_bytes,
-        "size": _size(one.size_bytes),
+        "size": decimal_bytes(one.size_bytes),
         "saved": time.strftime("%Y-%m-%d %H:%M", time.localtime(one.modified_s)),
         "reference": f"{SAVED}{one.name}",
     }
@@ -167,10 +166,3 @@ def _network(begin: bytes) -> str | None:
         return None
     named = (found.get("source") or found.get("name")) if isinstance(found, dict) else None
     return printable(named, 60) if isinstance(named, str) and named else None
-
-
-def _size(size_bytes: int) -> str:
-    """As people say it, with as many units of a thousand as leave a number below a thousand."""
-    place = min((len(str(size_bytes)) - 1) // 3, len(_UNITS) - 1)
-    shown = size_bytes / 1000**place
-    return f"{shown:,.1f} {_UNITS[place]}" if place and shown < 100 else f"{shown:,.0f} {_UNITS[place]}"

@@ -8,12 +8,12 @@ from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from weighbridge.errors import BadSpec, NeedsShape, WeighbridgeError
+from weighbridge.errors import NeedsShape, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
 from weighbridge.web.asked import Asked, field_of, fields_asked_for, said_beside
-from weighbridge.web.controls import stated
 from weighbridge.web.bodies import UPLOAD, too_large
+from weighbridge.web.controls import stated
 from weighbridge.web.device_groups import device_groups
 from weighbridge.web.fields import FIELDS, in_words
 from weighbridge.web.jobs import Order
@@ -23,7 +23,7 @@ from weighbridge.web.references import models_offered, title_of
 from weighbridge.web.shelf import Shelf, name_like
 from weighbridge.web.simulators import simulators
 
-__all__ = ["above", "form_page", "is_missing", "one_error"]
+__all__ = ["above", "form_page", "is_missing"]
 
 _FIRST: Final = ("weight_bits", "activation_bits", "precision", "batch")
 """Fields that most people need."""
@@ -70,15 +70,6 @@ def is_missing(found: Asked, error: WeighbridgeError | None) -> bool:
     """Whether it is the model that is not there."""
     is_said = "model" in found.values
     return is_said and ("model" in found.faults or (error is not None and error.where == "model"))
-
-
-def one_error(found: Asked) -> WeighbridgeError:
-    """The faults of all fields as one error, for programs."""
-    if len(found.faults) == 1:
-        ((name, said),) = found.faults.items()
-        return BadSpec(said, where=name)
-    details = [f"{name}: {said}" if name else said for name, said in found.faults.items()]
-    return BadSpec(f"there are {len(details)} faults", details=details)
 
 
 def above(found: Asked) -> Around:

@@ -13,14 +13,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Route
 
 from weighbridge.errors import BadSpec, MissingExtra, NeedsShape, UnsupportedFormat, WeighbridgeError
-from weighbridge.web.asked import LONGEST, Asked, asked, pairs_of
+from weighbridge.web.asked import Asked, asked, check_length, one_error, pairs_of
 from weighbridge.web.bodies import UPLOAD, Form, Sent, form_of, in_json, status_of
 from weighbridge.web.jobs import Order, report_json, report_page
 from weighbridge.web.pages import resource
 from weighbridge.web.recent import Recent
 from weighbridge.web.references import UPLOAD as UPLOADED
 from weighbridge.web.shelf import Model, Shelf
-from weighbridge.web.weigh_form import above, form_page, is_missing, one_error
+from weighbridge.web.weigh_form import above, form_page, is_missing
 from weighbridge.web.work import Busy, Work
 
 __all__ = ["routes"]
@@ -67,7 +67,7 @@ class _Weigh:
         error: WeighbridgeError | None = None
         try:
             if found.faults or found.order is None:
-                raise one_error(found)
+                raise one_error(found.faults.items())
             return _json(await self._work.done(report_json, found.order))
         except WeighbridgeError as raised:
             error = raised
@@ -95,7 +95,7 @@ class _Weigh:
                     upload = Order(model.name, str(model.folder)) if model else None
                     found = await run_in_threadpool(asked, pairs_of(form.fields), self._shelf, upload)
                     if found.faults or found.order is None:
-                        raise one_error(found)
+                        raise one_error(found.faults.items())
                     return _json(await self._work.done(report_json, found.order))
         except WeighbridgeError as error:
             return in_json(error)
@@ -156,8 +156,9 @@ class _Weigh:
         return HTMLResponse(await run_in_threadpool(form_page, found, self._shelf, error), status)
 
     async def _led_to(self, found: Asked) -> Response:
-        if len(found.query) > LONGEST:
-            error = BadSpec("all this is more than an address can say", hint="leave something out")
+        try:
+            check_length(found.query)
+        except BadSpec as error:
             return await self._form(found, 422, error)
         return RedirectResponse(f"/weighed?{found.query}", 303)
 
