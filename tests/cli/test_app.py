@@ -176,6 +176,34 @@ def test_ctrl_c_ends_it_in_one_line() -> None:
         assert (out, err, process.returncode) == ("", "weighbridge: interrupted\n", 130)
 
 
+# It imports nothing else in the process that others are forked from, and tells when it has begun.
+LONG = """
+import weighbridge.web.work as work
+work._PRELOADED = ("long_to_import",)
+"""
+LONG_TO_IMPORT = """
+import pathlib, time
+pathlib.Path(__file__).with_name("begun").touch()
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="groups of processes of POSIX")
+def test_ctrl_c_in_a_terminal_ends_it_while_what_it_prepares_is_still_imported(tmp_path: Path) -> None:
+    """A terminal sends Ctrl-C to all processes of the app, and none but the app itself says anything."""
+    (tmp_path / "long_to_import.py").write_text(LONG_TO_IMPORT, encoding="utf-8")
+    with started("--no-browser", before=f"{LONG}\nimport os; os.setpgrp()", PYTHONPATH=str(tmp_path)) as (
+        process,
+        port,
+    ):
+        assert get(port, "/")[0] == 200
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "weighbridge: interrupted\n")
+        assert process.returncode == 130
+
+
 def test_without_a_port_it_takes_the_next_that_is_free() -> None:
     with started("--no-browser") as (_, first), started("--no-browser") as (_, second):
         assert first != second

@@ -26,7 +26,7 @@ from weighbridge.web.connection import Connection
 from weighbridge.web.guard import LOOPBACK, Door
 from weighbridge.web.server import application
 from weighbridge.web.shelf import opened
-from weighbridge.web.work import Work
+from weighbridge.web.work import Work, end_preparing
 
 __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "serve"]
 
@@ -101,6 +101,7 @@ class _Server(uvicorn.Server):
         self._work = work
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        end_preparing()
         self._work.close()
         await super().shutdown(sockets)
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import signal
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
@@ -18,7 +20,7 @@ from typing import Any, Final
 from weighbridge.errors import WeighbridgeError
 from weighbridge.web.apart import LIMITS, Fault, Job, Limits, heard, serve, too_large, too_long
 
-__all__ = ["LIMITS", "Busy", "Fault", "Limits", "Work"]
+__all__ = ["LIMITS", "Busy", "Fault", "Limits", "Work", "end_preparing"]
 
 _PRELOADED: Final = (
     "weighbridge.changing",
@@ -97,9 +99,12 @@ class Work:
         """Start the process that all others are forked from, so that the first job does not wait until it has imported everything."""
         if _context().get_start_method() != "forkserver":
             return
+        from multiprocessing import resource_tracker
         from multiprocessing.forkserver import ensure_running
 
-        # Ctrl-C ends the app, which ends the others: one that is still importing would say where it was.
+        # Ctrl-C ends the app, which ends the others: one that is still importing would say where it was.  Whoever starts the tracker
+        # lets signals through again, so that it comes first.
+        resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             ensure_running()
@@ -236,6 +241,19 @@ class Work:
             if "end of file" in str(error):  # it ended in the middle of what it said
                 return b""
             raise too_large(self.limits) from None
+
+
+def end_preparing() -> None:
+    """End the process that others are forked from, although it may still import: what waits for it then ends as well."""
+    if _context().get_start_method() != "forkserver":
+        return
+    from multiprocessing import forkserver
+
+    one = vars(forkserver)["_forkserver"]  # which says nowhere else what its process is
+    process = getattr(one, "_forkserver_pid", None)
+    if process is not None:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
 
 
 def _pipe() -> tuple[Connection, Connection]:
