@@ -84,11 +84,23 @@ def test_the_first_visit_gives_a_cookie_and_leads_to_the_address_without_the_tok
     assert (answer.status_code, answer.headers["location"]) == (303, "/layer?k=5&kind=conv")
     name, *flags = answer.headers["set-cookie"].split("; ")
     assert name == f"weighbridge-8631={TOKEN}"
-    assert {flag.lower() for flag in flags} == {"httponly", "samesite=strict", "path=/"}
+    assert {flag.lower() for flag in flags} == {"httponly", "samesite=lax", "path=/"}
     assert TOKEN not in answer.text
     assert send(guarded, f"/?token={TOKEN}").headers["location"] == "/"
     for path in EVERYWHERE:
         assert send(guarded, path, **COOKIE).status_code == (404 if path == "/nowhere" else 200)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_said"),
+    [("127.0.0.1:8631", True), ("LOCALHOST", True), ("[::1]:1", True), ("192.0.2.2:8631", False), ("[fd00::2]", False)],
+)
+def test_nothing_is_said_that_a_browser_complains_of(host: str, is_said: bool, guarded: ASGIApp) -> None:
+    """It takes one header from its own machine alone, and names it in its console where another one sends it."""
+    for headers in (COOKIE, {}):
+        answer = send(guarded, "/layer", host=host, **headers)
+        assert ("cross-origin-opener-policy" in answer.headers) == is_said
+        assert answer.headers.keys() >= HEADERS - {"cross-origin-opener-policy"}
 
 
 @pytest.mark.parametrize("path", ["//evil.example/", "/%2Fevil.example", "/%5Cevil.example", "/a%0D%0AX-Y: 1", "/%ff"])

@@ -40,6 +40,8 @@ _SECURITY: Final[Mapping[str, str]] = {
     "cache-control": "no-store",
 }
 """Headers of every answer that has none of the name itself."""
+_HEEDED_HERE: Final = b"cross-origin-opener-policy"
+"""Of these, what a browser heeds from its own machine alone; from another, without encryption, it only complains of it."""
 _HOW_TO_ENTER: Final = (
     "open the address that was shown where this was started, which has ?token= in it; a program sends the token as the header "
     '"Authorization: Bearer TOKEN"'
@@ -76,6 +78,8 @@ class Guard:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 has = {name.lower() for name, _ in message["headers"]}
+                if _name(scope) not in LOOPBACK:
+                    has.add(_HEEDED_HERE)
                 told = [(name.encode(), text.encode()) for name, text in _SECURITY.items()]
                 if message["status"] == 503:
                     told.append((b"retry-after", b"60"))
@@ -131,8 +135,7 @@ def _entry(scope: Scope, door: Door) -> Response | None:
     """None for whoever is let in; else what is said to others, or what gives a browser its cookie."""
     headers = Headers(scope=scope)
     if not door.token:
-        found = _HOST.fullmatch(headers.get("host", ""))
-        if found and (found["six"] or found["name"] or "").lower() in door.hosts:
+        if _name(scope) in door.hosts:
             return None
         return _told(scope, 400, "Another name", "this answers to the names of this machine alone")
     said = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -148,12 +151,21 @@ def _entry(scope: Scope, door: Door) -> Response | None:
     return answer
 
 
+def _name(scope: Scope) -> str:
+    """What the request calls this machine, "" where that is no name."""
+    found = _HOST.fullmatch(Headers(scope=scope).get("host", ""))
+    return (found["six"] or found["name"] or "").lower() if found else ""
+
+
 def _welcome(scope: Scope, token: str, query: list[tuple[str, str]]) -> Response:
-    """Gives the cookie, and leads to the same address without the token."""
+    """Gives the cookie, and leads to the same address without the token.
+
+    A browser that follows a link of a page elsewhere sends it, and with a form or a script of that page it does not.
+    """
     path = "/" + quote(scope["path"].lstrip("/"))  # two slashes would be another machine
     cookie: SimpleCookie = SimpleCookie({_cookie_name(scope): token})
     for one in cookie.values():
-        one["path"], one["httponly"], one["samesite"] = "/", True, "Strict"
+        one["path"], one["httponly"], one["samesite"] = "/", True, "Lax"
     answer = RedirectResponse(f"{path}?{urlencode(query)}" if query else path, 303)
     answer.headers["set-cookie"] = cookie.output(header="").strip()
     return answer
