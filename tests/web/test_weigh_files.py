@@ -33,6 +33,7 @@ layers = [{ name = "fc", op = "liner", out = 4 }, { op = "relu", colour = 1 }]
 """
 MADE = {
     "empty.onnx": b"",
+    "._model.onnx": b"\0\5\x16\7\0\2\0\0" + bytes(100),
     "pickle.pt": pickle.dumps({"a": 1}),
     "pickle.onnx": pickle.dumps({"a": 1}),
     "python.onnx": b"import os\nos.abort()\n",

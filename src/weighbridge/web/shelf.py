@@ -264,15 +264,16 @@ def _checked(name: str) -> str:
 
 
 def _file_name(name: str) -> str:
-    """The name of an upload as a file of a folder of its own can have it, as much as possible what the browser said.
+    """The name of an upload as a file of a folder of its own can have it, as much as possible what the browser said: a dot at its
+    start says what some files are.
 
     A colon would stand before choices, as on the command line, where some names are those of libraries.
     """
     last = re.split(r"[/\\]", name)[-1]
-    plain = "".join("_" if one in _NOWHERE or not one.isprintable() else one for one in last).strip(" .")
+    plain = "".join("_" if one in _NOWHERE or not one.isprintable() else one for one in last).lstrip(" ").rstrip(" .")
     stem, suffix = Path(plain).stem, Path(plain).suffix
     room = _NAME_BYTES - len(suffix.encode()[:20])
-    found = (stem.encode()[:room] + suffix.encode()[:20]).decode(errors="ignore").strip(" .") or "model"
+    found = (stem.encode()[:room] + suffix.encode()[:20]).decode(errors="ignore").rstrip(" .") or "model"
     return f"_{found}" if _RESERVED.fullmatch(found) or is_named_model(f"{found}:") else found
 
 
