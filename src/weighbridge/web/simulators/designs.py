@@ -139,7 +139,7 @@ _STRIP_SPEC: Final[Mapping[str, Any]] = {
     "width": 700,
     "height": {"step": 44},
     "encoding": {
-        "x": {"field": "begin_ms", "type": "quantitative", "title": "milliseconds"},
+        "x": {"field": "begin_ms", "type": "quantitative", "title": "milliseconds", "axis": {"tickCount": 8}},
         "x2": {"field": "end_ms"},
         "y": {"field": "design", "type": "nominal", "title": None},
     },

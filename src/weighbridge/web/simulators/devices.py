@@ -155,7 +155,7 @@ _FLOORS: Final[Mapping[str, Any]] = {
             "type": "quantitative",
             "title": "milliseconds, each number ten times the one before",
             "scale": {"type": "log", "nice": True},
-            "axis": {"format": "~g"},
+            "axis": {"format": ",~g"},
         },
         "y": {"field": "device", "type": "nominal", "title": None, "sort": None, "axis": {"grid": True}},
         "color": {

@@ -296,7 +296,7 @@ _BARS: Final[Mapping[str, Any]] = {
     "height": 44,
     "mark": {"type": "bar", "opacity": 0.8},
     "encoding": {
-        "x": {"field": "ms", "type": "quantitative", "title": "milliseconds", "stack": None},
+        "x": {"field": "ms", "type": "quantitative", "title": "milliseconds", "stack": None, "axis": {"tickCount": 8}},
         "size": {"condition": {"test": f"datum.part === '{_COMPUTING}'", "value": 38}, "value": 16},
         "color": {
             "field": "part",

@@ -106,7 +106,7 @@ def _answer(state: State) -> Answer:
         (_kinds(plan), _layers(plan)),
         unused=tuple(unused),
         notes=(
-            f"by the rule {PAPER}: in {'16' if plan.mixed_precision else '32'} bits a value, the graph as written",
+            f"by the rule {PAPER!r}: in {'16' if plan.mixed_precision else '32'} bits a value, the graph as written",
             *plan.notes,
             *notes(found),
         ),

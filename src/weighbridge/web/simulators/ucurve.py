@@ -37,7 +37,8 @@ def ucurve() -> Simulator:
         "The U-curve",
         "Where in a network are the activations, and where are the weights?",
         "Maps are large at the front and get smaller by stages; channels are few at the front and get more, so weights grow. A layer "
-        "that is trained holds its input, its weights and their gradient: together a U over the depth.",
+        "that is trained holds its input, its weights and their gradient: together a U over the depth, which "
+        "the preset of ResNet-50 shows.",
         tuple(_controls()),
         _answer,
         (
@@ -143,7 +144,7 @@ def _sentences(layers: tuple[_Layer, ...], place: int) -> Iterator[str]:
 
 
 def _notes(layers: tuple[_Layer, ...]) -> Iterator[str]:
-    yield f"activations and weights in {_BITS} bits; a trained layer by the rule {PAPER}, without states of an optimiser"
+    yield f"activations and weights in {_BITS} bits; a trained layer by the rule {PAPER!r}, without states of an optimiser"
     if any(not one.training.exact for one in layers):
         yield "what some layers keep is a lower bound"
 
