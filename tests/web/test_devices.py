@@ -41,6 +41,11 @@ def test_the_count_is_the_lectures_on_every_device(lecture) -> None:
     assert found["ops"] == 2 * lecture["alexnet_totals"]["macs"]
 
 
+def test_a_rate_says_whether_it_is_verified() -> None:
+    rates = {row.cells[0]: row.cells[1] for row in answer().tables[0].rows}
+    assert (rates["jetson-agx-orin"], rates["a100"], rates["jetson-nano"]) == ("~137.5 T", "624.0 T", "?")
+
+
 def test_those_without_a_rate_are_named_and_no_point_stands_for_them() -> None:
     said = answer(precision="bfloat16")
     shown = {one.name: one.shown for one in said.readouts}

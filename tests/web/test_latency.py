@@ -59,6 +59,17 @@ def test_the_batch_moves_the_operations_and_leaves_the_weights() -> None:
     assert (one["one.bound"], many["one.bound"]) == ("memory", "compute")
 
 
+def test_what_a_device_offers_says_whether_it_is_verified() -> None:
+    said = answer(network="alexnet", precision="float16", one="jetson-agx-orin", other="a100")
+    shown = {one.name: one.shown for one in said.readouts}
+    assert shown["one.peak_ops_per_s"] == "~42.50 T operations a second"
+    assert shown["one.bandwidth_bytes_per_s.DRAM"] == "~204.8 GB a second"
+    assert shown["one.ridge_ops_per_byte"].startswith("~")
+    assert not [name for name, text in shown.items() if name.startswith("other.") and "~" in text]
+    texts = {row["text"] for row in said.plots[0].rows if row["part"].startswith("hardware")}
+    assert {"~42.50 T ops/s", "~204.8 GB/s", "312.0 T ops/s"} <= texts
+
+
 def test_a_rate_that_is_not_stated_is_unknown_and_no_bar() -> None:
     said = answer(network="alexnet", precision="int8", one="jetson-nano", other="stm32f746")
     shown = {one.name: (one.value, one.shown) for one in said.readouts}

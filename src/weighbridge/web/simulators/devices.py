@@ -14,7 +14,7 @@ from weighbridge.report.headlines import lower_bound
 from weighbridge.units import exact, seconds, short, significant
 from weighbridge.web.controls import Control, State
 from weighbridge.web.demands import Asking, asking, batch_number, device, precision_choice
-from weighbridge.web.figures import UNKNOWN
+from weighbridge.web.figures import UNKNOWN, doubt
 from weighbridge.web.networks import TEXTBOOK, Networks, network_choice
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
 
@@ -81,7 +81,7 @@ def _answer(ask: Asking, state: State) -> Answer:
         "a floor is the least a device can take, whether or not the network fits; nothing here is measured",
     )
     said, plots = tuple(_sentences(timed, found)), tuple(_plot(timed))
-    return Answer(readouts, said, plots, (_table(found),), unused=asked.unused, notes=notes)
+    return Answer(readouts, said, plots, (_table(found, precision),), unused=asked.unused, notes=notes)
 
 
 def _asked(needs: Demand) -> Iterator[Readout]:
@@ -101,8 +101,8 @@ def _readout(one: Found) -> Readout:
 
 
 def _time(floor: Latency) -> str:
-    doubt = "" if floor.verified else "~"
-    return UNKNOWN if floor.floor_s is None else lower_bound(f"{doubt}{seconds(floor.floor_s)}", floor.exact)
+    unsure = "" if floor.verified else "~"
+    return UNKNOWN if floor.floor_s is None else lower_bound(f"{unsure}{seconds(floor.floor_s)}", floor.exact)
 
 
 def _bound(floor: Latency) -> str | None:
@@ -124,12 +124,13 @@ def _sentences(timed: Sequence[Found], found: Sequence[Found]) -> Iterator[str]:
         yield f"no rate is stated at this precision for {', '.join(without)}: no time is known there"
 
 
-def _table(found: Sequence[Found]) -> Grid:
+def _table(found: Sequence[Found], precision: str) -> Grid:
     columns = (Column("device"), Column("peak, ops/s", True), Column("floor", True), Column("bound by"), Column("fits"))
     rows = []
     for made, floor, verdict in found:
-        peak = UNKNOWN if floor.peak_ops_per_s is None else short(floor.peak_ops_per_s)
-        rows.append(GridRow((made.name, peak, _time(floor), _bound(floor) or UNKNOWN, verdict)))
+        peak = made.peak(precision)
+        rate = UNKNOWN if peak is None else f"{doubt(peak.ops_per_s)}{short(peak.ops_per_s.value)}"
+        rows.append(GridRow((made.name, rate, _time(floor), _bound(floor) or UNKNOWN, verdict)))
     return Grid("All of them", columns, tuple(rows))
 
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from weighbridge.devices.device import Device
 from weighbridge.estimates import Demand, Estimate, Latency, estimate, utilisation
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
 from weighbridge.report.headlines import lower_bound
 from weighbridge.units import decimal_bytes, exact, seconds, short, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
 from weighbridge.web.demands import Asking, asking, batch_number, device, device_choices, precision_choice
+from weighbridge.web.figures import doubt
 from weighbridge.web.networks import TEXTBOOK, Networks, network_choice
 from weighbridge.web.simulator import Answer, Figure, Plot, Preset, Readout, Simulator
 
@@ -65,8 +68,10 @@ def _answer(ask: Asking, state: State) -> Answer:
     precision = str(state["precision"])
     asked = ask(str(state["network"]), int(state["batch"]), precision)
     needs = asked.needs
-    found = {one: estimate(needs, device(str(state[one])), precision, asked.batch) for one in _DEVICES}
-    readouts = [*_asked(needs), *(readout for one in _DEVICES for readout in _offered(one, found[one]))]
+    made = {one: device(str(state[one])) for one in _DEVICES}
+    found = {one: estimate(needs, made[one], precision, asked.batch) for one in _DEVICES}
+    offers = {one: _offer(made[one], precision) for one in _DEVICES}
+    readouts = [*_asked(needs), *(readout for one in _DEVICES for readout in _offered(one, found[one], offers[one]))]
     notes = [f"{one.conditions.hardware}: {note}" for one in found.values() for note in one.notes]
     if not all(one.latency.exact for one in found.values()):
         notes.append(_LEAST)
@@ -75,7 +80,7 @@ def _answer(ask: Asking, state: State) -> Answer:
         measured, said = _measured(found["one"], float(stated(float(state["measured_ms"])) / 1000))
         readouts += measured
         sentences += said
-    plots = (_fractions(needs, found), *(plot for one in _DEVICES for plot in _bars(one, found[one])))
+    plots = (_fractions(needs, found, offers), *(plot for one in _DEVICES for plot in _bars(one, found[one])))
     unused = (*asked.unused, *(() if state["is_measured"] else ("measured_ms",)))
     return Answer(tuple(readouts), tuple(sentences), plots, unused=unused, notes=tuple(dict.fromkeys(notes)))
 
@@ -93,16 +98,32 @@ def _asked(needs: Demand) -> Iterator[Readout]:
         yield Readout(name, label, value, f"{least}{exact(value)} B", meaning, group)
 
 
-def _offered(one: str, found: Estimate) -> Iterator[Readout]:
+class _Offer(NamedTuple):
+    """What a device offers, as it is written: ``bandwidths`` by memory, and a tilde before what is not verified."""
+
+    peak: str
+    bandwidths: Mapping[str, str]
+
+
+def _offer(made: Device, precision: str) -> _Offer:
+    peak = made.peak(precision)
+    rates = ((memory.name, memory.bandwidth_bytes_per_s) for memory in made.memories)
+    return _Offer(
+        _UNKNOWN if peak is None else f"{doubt(peak.ops_per_s)}{short(peak.ops_per_s.value)}",
+        {name: _UNKNOWN if rate is None else f"{doubt(rate)}{decimal_bytes(rate.value)}" for name, rate in rates},
+    )
+
+
+def _offered(one: str, found: Estimate, offer: _Offer) -> Iterator[Readout]:
     group = found.conditions.hardware
     floor = found.latency
     peak = floor.peak_ops_per_s
-    shown = _UNKNOWN if peak is None else f"{short(peak)} operations a second"
+    shown = _UNKNOWN if peak is None else f"{offer.peak} operations a second"
     meaning = "" if floor.unit is None else f"of the {floor.unit} at {found.conditions.precision}, dense"
     yield Readout(f"{one}.peak_ops_per_s", "peak rate", peak, shown, meaning, group)
     for region in found.fit.regions:
         rate = region.bandwidth_bytes_per_s
-        shown = _UNKNOWN if rate is None else f"{decimal_bytes(rate)} a second"
+        shown = _UNKNOWN if rate is None else f"{offer.bandwidths[region.name]} a second"
         name = f"{one}.bandwidth_bytes_per_s.{region.name}"
         yield Readout(name, f"bandwidth of {region.name}", rate, shown, f"holds {' and '.join(region.holds)}", group)
     for name, label, value, meaning in (
@@ -115,7 +136,7 @@ def _offered(one: str, found: Estimate) -> Iterator[Readout]:
     yield Readout(f"{one}.bound", "bound by", bound, bound or _UNKNOWN, "which of the two is longer", group)
     ridge = floor.ridge_ops_per_byte
     at = _UNKNOWN if floor.intensity_ops_per_byte is None else significant(floor.intensity_ops_per_byte)
-    shown = _UNKNOWN if ridge is None else f"{significant(ridge)} ops/byte"
+    shown = _UNKNOWN if ridge is None else f"{'' if floor.verified else '~'}{significant(ridge)} ops/byte"
     meaning = f"where both times are equal; the network has {at} ops/byte"
     yield Readout(f"{one}.ridge_ops_per_byte", "ridge", ridge, shown, meaning, group)
     yield Readout(
@@ -125,8 +146,8 @@ def _offered(one: str, found: Estimate) -> Iterator[Readout]:
 
 def _time(value: float | None, found: Estimate) -> str:
     """A tilde says that a figure of the device is not verified."""
-    doubt = "" if found.latency.verified else "~"
-    return _UNKNOWN if value is None else lower_bound(f"{doubt}{seconds(value)}", found.latency.exact)
+    unsure = "" if found.latency.verified else "~"
+    return _UNKNOWN if value is None else lower_bound(f"{unsure}{seconds(value)}", found.latency.exact)
 
 
 def _bound(floor: Latency) -> str | None:
@@ -188,16 +209,16 @@ def _measured(found: Estimate, measured_s: float) -> tuple[list[Readout], list[s
     return readouts, []
 
 
-def _fractions(needs: Demand, found: Mapping[str, Estimate]) -> Plot:
+def _fractions(needs: Demand, found: Mapping[str, Estimate], offers: Mapping[str, _Offer]) -> Plot:
     moved = needs.stored_read_bytes + needs.input_bytes + needs.output_bytes
     rows: list[Mapping[str, Figure]] = []
-    for order, one in enumerate(found.values()):
+    for order, (name, one) in enumerate(found.items()):
         of: Mapping[str, Figure] = {"device": one.conditions.hardware, "order": order}
         peak = one.latency.peak_ops_per_s
-        over = _UNKNOWN if peak is None else f"{short(peak)} ops/s"
+        over = _UNKNOWN if peak is None else f"{offers[name].peak} ops/s"
         for x, above, below, time in (
             (0, f"{short(needs.ops)} ops", over, one.latency.compute_s),
-            (1, decimal_bytes(moved), _bandwidth(one), one.latency.memory_s),
+            (1, decimal_bytes(moved), _bandwidth(one, offers[name]), one.latency.memory_s),
         ):
             is_floor = time is not None and time == one.latency.floor_s
             says = f"= {_time(time, one)}{', the floor' if is_floor else ''}"
@@ -212,12 +233,12 @@ def _fractions(needs: Demand, found: Mapping[str, Estimate]) -> Plot:
     return Plot("fractions", "What is asked over what is offered", _FRACTIONS, tuple(rows), "; ".join(said))
 
 
-def _bandwidth(found: Estimate) -> str:
+def _bandwidth(found: Estimate, offer: _Offer) -> str:
     """That of the memory; several have each their own, which stand among the readouts."""
     rates = [region.bandwidth_bytes_per_s for region in found.fit.regions]
     if len(rates) > 1 and any(rates):
         return f"{len(rates)} bandwidths"
-    return f"{decimal_bytes(rates[0])}/s" if rates and rates[0] is not None else _UNKNOWN
+    return f"{offer.bandwidths[found.fit.regions[0].name]}/s" if rates and rates[0] is not None else _UNKNOWN
 
 
 def _bars(name: str, found: Estimate) -> Iterator[Plot]:
