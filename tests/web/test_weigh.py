@@ -14,9 +14,11 @@ from tests.web.weighed import faults_of
 from weighbridge.api import weigh
 from weighbridge.devices import catalogue
 from weighbridge.devices.catalogue import names as device_names
+from weighbridge.errors import BadSpec
 from weighbridge.report.html_file import render
 from weighbridge.report.view import title
 from weighbridge.textbook import names as network_names
+from weighbridge.web.asked import field_of
 from weighbridge.web.fields import FIELDS
 from weighbridge.web.pages import around
 
@@ -37,6 +39,8 @@ def test_the_form_has_every_network_every_device_and_every_option() -> None:
     assert {*device_names(), "mcu", "npu", "board", "server"} == ticks
     names = {has["name"] for tag, has in page.tags if tag in ("input", "select", "textarea") and "name" in has}
     assert names == {"file", "model", "choices", "on", *(field.name for field in FIELDS)}
+    assert '"name":"resolution"' in ask("/weigh").text
+    assert '"name":"batch"' not in ask("/weigh").text  # it has a field of its own, which files have too
     assert faults_of(page) == {}
 
 
@@ -155,6 +159,13 @@ def test_an_error_that_only_weighing_finds_stands_beside_its_field_where_it_name
     assert "nowhere" in said[""]
 
 
+@pytest.mark.parametrize(
+    ("where", "field"), [("--dim", "dims"), ("--input", "inputs"), ("--weight-bits", "weight_bits"), ("--depth", "")]
+)
+def test_an_option_of_the_command_line_is_the_field_of_its_name(where: str, field: str) -> None:
+    assert field_of(BadSpec("is wrong", where=where)) == field
+
+
 def test_hostile_values_are_text() -> None:
     for name in ("model", "choices", "batch", "on", "precision", "inputs", "lora", "<b>x"):
         answer = ask(f"/weighed?{urlencode({'model': 'alexnet', name: '<script>alert(1)</script>'})}")
@@ -267,6 +278,9 @@ def test_a_device_of_the_folder_is_offered_first_and_gets_a_verdict(tmp_path: Pa
     page = ask("/weighed?model=lenet5&on=own:mine", app=app)
     assert page.status_code == 200
     assert "on mine" in " ".join(read(page.text).text.split())
+    (tmp_path / "mine.toml").write_text(toy.replace('name = "toy"', 'name = "other"'), encoding="utf-8")
+    again = ask("/weighed?model=lenet5&on=own:mine", app=app)
+    assert "on other" in " ".join(read(again.text).text.split()), "what the file says now"
     for name, status in (("own:broken", 422), ("own:nowhere", 422), ("own:../mine", 422)):
         answer = ask(f"/weighed?model=lenet5&on={name}", app=app)
         assert answer.status_code == status

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -16,7 +15,7 @@ from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
 from weighbridge.report.asking import CALLED, DEVICE
-from weighbridge.report.assets import library, resource, script, style_sheet
+from weighbridge.report.assets import in_script, library, resource, script, style_sheet
 from weighbridge.report.charts.drawn import charts
 from weighbridge.report.charts.panel import Chart, Datum
 from weighbridge.report.charts.theme import config
@@ -199,14 +198,13 @@ def _devices(models: tuple[_Model, ...], figures: list[tuple[Chart, _Figure]]) -
 
 
 def _data(drawn: tuple[Chart, ...]) -> str:
-    """What the script draws, as JSON that no HTML parser takes for a tag."""
+    """What the script draws, as JSON."""
     found: dict[str, Any] = {"charts": {}, "datasets": {}, "config": config("page")}
     for place, chart in enumerate(drawn):
         if chart.spec is not None:
             found["charts"][_anchor(place, chart)] = {"spec": chart.spec, "datasets": list(chart.datasets)}
             found["datasets"].update({name: _columns(rows) for name, rows in chart.datasets.items()})
-    text = json.dumps(found, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return in_script(found)
 
 
 def _columns(rows: Sequence[Datum]) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
@@ -12,7 +11,7 @@ import jinja2
 
 from weighbridge.report.around import Around
 from weighbridge.report.asking import BATCHES, DEVICE, ENERGY, SHOWN_DEVICE, TRAINING
-from weighbridge.report.assets import style_sheet
+from weighbridge.report.assets import in_script, style_sheet
 from weighbridge.report.charts.theme import config
 from weighbridge.web.controls import Stated, written
 from weighbridge.web.simulator import Answer, Simulator, plain
@@ -21,7 +20,6 @@ __all__ = [
     "around",
     "failed_page",
     "first_page",
-    "in_script",
     "missing_page",
     "rendered",
     "resource",
@@ -99,12 +97,6 @@ def around(template: str = "nav.html.jinja", *, form: str = "", fields: Collecti
     asked_at[SHOWN_DEVICE] = "/devices"
     before = rendered(template, **context)
     return Around("/static/app.css", "/static/report.js", "/static/vega.js", before, asked_at)
-
-
-def in_script(data: object) -> str:
-    """JSON that no HTML parser takes for a tag."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @cache

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from weighbridge.errors import NeedsShape, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.around import Around
+from weighbridge.report.assets import in_script
 from weighbridge.web.asked import Asked, field_of, fields_asked_for, said_beside
 from weighbridge.web.bodies import UPLOAD, too_large
 from weighbridge.web.controls import stated
@@ -18,7 +19,7 @@ from weighbridge.web.device_groups import device_groups
 from weighbridge.web.fields import FIELDS, in_words
 from weighbridge.web.jobs import Order
 from weighbridge.web.networks import Sized
-from weighbridge.web.pages import around, in_script, rendered
+from weighbridge.web.pages import around, rendered
 from weighbridge.web.references import models_offered, title_of
 from weighbridge.web.shelf import Shelf, name_like
 from weighbridge.web.simulators import simulators
