@@ -65,6 +65,11 @@ def test_what_a_device_offers_says_whether_it_is_verified() -> None:
     assert shown["one.peak_ops_per_s"] == "~42.50 T operations a second"
     assert shown["one.bandwidth_bytes_per_s.DRAM"] == "~204.8 GB a second"
     assert shown["one.ridge_ops_per_byte"].startswith("~")
+    assert "is ~" in said.sentences[-1]
+    measured = {one.name: one.shown for one in answer(is_measured=1, one="jetson-agx-orin").readouts}
+    assert measured["utilisation"].startswith("~")
+    assert measured["measured_per_floor"].startswith("~")
+    assert measured["measured_s"] == "5.000 ms"
     assert not [name for name, text in shown.items() if name.startswith("other.") and "~" in text]
     texts = {row["text"] for row in said.plots[0].rows if row["part"].startswith("hardware")}
     assert {"~42.50 T ops/s", "~204.8 GB/s", "312.0 T ops/s"} <= texts

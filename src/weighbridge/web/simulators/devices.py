@@ -117,7 +117,8 @@ def _floor(one: Found) -> float:
 def _sentences(timed: Sequence[Found], found: Sequence[Found]) -> Iterator[str]:
     if len(timed) > 1 and all(floor.exact for _, floor, _ in timed):
         slowest, fastest = timed[0], timed[-1]
-        times = significant(_floor(slowest) / _floor(fastest))
+        unsure = "" if slowest[1].verified and fastest[1].verified else "~"
+        times = f"{unsure}{significant(_floor(slowest) / _floor(fastest))}"
         yield f"the floor on {slowest[0].title} is {times} times that on {fastest[0].title}"
     without = [made.name for made, floor, _ in found if floor.floor_s is None]
     if without:

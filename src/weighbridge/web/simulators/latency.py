@@ -136,7 +136,7 @@ def _offered(one: str, found: Estimate, offer: _Offer) -> Iterator[Readout]:
     yield Readout(f"{one}.bound", "bound by", bound, bound or _UNKNOWN, "which of the two is longer", group)
     ridge = floor.ridge_ops_per_byte
     at = _UNKNOWN if floor.intensity_ops_per_byte is None else significant(floor.intensity_ops_per_byte)
-    shown = _UNKNOWN if ridge is None else f"{'' if floor.verified else '~'}{significant(ridge)} ops/byte"
+    shown = _UNKNOWN if ridge is None else f"{_unsure(found)}{significant(ridge)} ops/byte"
     meaning = f"where both times are equal; the network has {at} ops/byte"
     yield Readout(f"{one}.ridge_ops_per_byte", "ridge", ridge, shown, meaning, group)
     yield Readout(
@@ -145,9 +145,12 @@ def _offered(one: str, found: Estimate, offer: _Offer) -> Iterator[Readout]:
 
 
 def _time(value: float | None, found: Estimate) -> str:
-    """A tilde says that a figure of the device is not verified."""
-    unsure = "" if found.latency.verified else "~"
-    return _UNKNOWN if value is None else lower_bound(f"{unsure}{seconds(value)}", found.latency.exact)
+    return _UNKNOWN if value is None else lower_bound(f"{_unsure(found)}{seconds(value)}", found.latency.exact)
+
+
+def _unsure(*found: Estimate) -> str:
+    """The tilde before what rests on a figure of a device that is not verified."""
+    return "" if all(one.latency.verified for one in found) else "~"
 
 
 def _bound(floor: Latency) -> str | None:
@@ -167,7 +170,7 @@ def _sentences(found: Mapping[str, Estimate]) -> Iterator[str]:
     if (
         first.device != second.device and _bound(first.latency) and _bound(second.latency)
     ):  # both floors have both times
-        times = significant(_floor(second) / _floor(first))
+        times = f"{_unsure(first, second)}{significant(_floor(second) / _floor(first))}"
         yield f"the floor on {second.conditions.hardware} is {times} times that on {first.conditions.hardware}"
 
 
@@ -187,7 +190,9 @@ def _measured(found: Estimate, measured_s: float) -> tuple[list[Readout], list[s
             "utilisation",
             "utilisation",
             part,
-            _UNKNOWN if part is None else lower_bound(f"{significant(100 * part)} %", found.latency.exact),
+            _UNKNOWN
+            if part is None
+            else lower_bound(f"{_unsure(found)}{significant(100 * part)} %", found.latency.exact),
             "floor over measured time",
             group,
         ),
@@ -195,7 +200,9 @@ def _measured(found: Estimate, measured_s: float) -> tuple[list[Readout], list[s
             "measured_per_floor",
             "measured over floor",
             times,
-            _UNKNOWN if times is None else f"{'' if found.latency.exact else '<= '}{significant(times)}",
+            _UNKNOWN
+            if times is None
+            else f"{'' if found.latency.exact else '<= '}{_unsure(found)}{significant(times)}",
             "its inverse: often 2 to 10, and much more for small layers on large machines",
             group,
         ),
