@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -352,6 +352,28 @@ def test_it_ends_while_it_works_and_leaves_nothing(
         assert list(tmp_path.glob("weighbridge-*/uploads/*/n.toml"))
         process.send_signal(ending)
         assert process.communicate(timeout=30) == ("", said)
+        assert process.returncode == code
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith("weighbridge-")] == []
+
+
+SIGNALLED = """
+import signal
+from weighbridge.web import weigh_pages
+begun = weigh_pages._begun
+weigh_pages._begun = lambda found: (signal.raise_signal(signal.{name}), begun(found))[1]
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("name", "code", "said"), [("SIGINT", 130, "weighbridge: interrupted\n"), ("SIGTERM", 143, ""), ("SIGHUP", 129, "")]
+)
+def test_it_ends_also_where_it_is_told_to_within_a_request(name: str, code: int, said: str, tmp_path: Path) -> None:
+    """An end that is raised there ends the request, and nothing else."""
+    with started("--no-browser", before=SIGNALLED.format(name=name), TMPDIR=str(tmp_path)) as (process, port):
+        with suppress(OSError, http.client.HTTPException):
+            get(port, "/weigh")
+        assert process.communicate(timeout=60) == ("", said)
         assert process.returncode == code
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith("weighbridge-")] == []
 

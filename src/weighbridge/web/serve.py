@@ -36,6 +36,8 @@ _TRIED: Final = 20
 """Ports from the first on, where none was asked for and others are in use."""
 _LAST_S: Final = 2
 """Seconds that requests get for their end when the app ends."""
+_HANG_UP: Final = getattr(signal, "SIGHUP", None)
+"""What tells of the end of a terminal, on systems that have such a signal."""
 _SHARED: Final = """\
 weighbridge: it is open to other machines, for whoever has the token; what goes between is not encrypted
 """
@@ -100,6 +102,19 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._work = work
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """The end of the terminal, too, is an end of the server: raised in the middle of a request it would be an end of that alone."""
+        with super().capture_signals():
+            if _HANG_UP is None or threading.current_thread() is not threading.main_thread():
+                yield
+                return
+            before = signal.signal(_HANG_UP, self.handle_exit)
+            try:
+                yield
+            finally:
+                signal.signal(_HANG_UP, before)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         end_preparing()
         self._work.close()
@@ -135,7 +150,7 @@ def _told_to_end() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    ends = [one for one in (getattr(signal, "SIGTERM", None), getattr(signal, "SIGHUP", None)) if one is not None]
+    ends = [one for one in (getattr(signal, "SIGTERM", None), _HANG_UP) if one is not None]
     before = {one: signal.signal(one, _end) for one in ends}
     try:
         yield
