@@ -30,7 +30,7 @@ _FIRST: Final = ("weight_bits", "activation_bits", "precision", "batch")
 """Fields that most people need."""
 _MORE: Final[Mapping[str, tuple[str, ...]]] = {
     "Sizes that a file leaves open": ("sequence", "dims", "inputs"),
-    "Throughput, frames and energy": ("batches", "fps", "energy", "battery", "reserve"),
+    "Throughput, frames, energy and reserved memory": ("batches", "fps", "energy", "battery", "reserve"),
     "Training": ("train", "mixed_precision", "update", "freeze", "lora", "checkpoint"),
     "How it is counted": ("convention", "as_written", "scratch"),
 }
