@@ -150,6 +150,7 @@ ELSEWHERE = {
     "another port": {"sec_fetch_site": "same-site", "origin": "http://127.0.0.1:9000"},
     "an origin without the other header": {"origin": "http://evil.example"},
     "the same name at another port": {"origin": "http://127.0.0.1:9000"},
+    "another page in our name": {"sec_fetch_site": "cross-site", "origin": f"http://{HOST}"},
     "no origin that has a name": {"origin": "null"},
     "an origin that is none": {"origin": "http://[evil"},
     "an empty origin": {"origin": ""},

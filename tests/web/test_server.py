@@ -274,6 +274,10 @@ def test_every_answer_tells_the_browser_what_it_may_do(method: str, path: str, s
     assert "access-control-allow-origin" not in answer.headers
 
 
+def test_what_dresses_a_page_is_asked_for_anew_and_says_so_once() -> None:
+    assert ask("/static/app.css").headers.get_list("cache-control") == ["no-cache"]
+
+
 @pytest.mark.parametrize("path", ["/", "/layer", "/layer.json"])
 def test_nothing_of_an_answer_is_stored(path: str) -> None:
     assert ask(path).headers["cache-control"] == "no-store"

@@ -61,7 +61,6 @@ def test_a_name_that_could_lead_elsewhere_is_none(name: str, shelf: Shelf) -> No
     for ask in (
         lambda: shelf.report(name),
         lambda: shelf.device_file(name),
-        lambda: shelf.device(name),
         lambda: shelf.save_report(name, b"{}"),
     ):
         with pytest.raises(BadSpec, match="is no name here; letters, digits") as caught:

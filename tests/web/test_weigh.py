@@ -244,6 +244,11 @@ def test_the_page_holds_nothing_that_the_policy_in_its_headers_forbids() -> None
                 assert has.get("src", "").startswith("/static/") or has["type"] == "application/json"
 
 
+def test_a_report_is_to_be_saved_under_what_was_chosen() -> None:
+    page = read(ask("/weighed?model=lenet5&choices=classes%3D3&precision=int8").text)
+    assert page.fields["name"] == "lenet5-classes-3-int8"
+
+
 def test_a_report_leads_to_the_simulators_that_show_its_network() -> None:
     def links(query: str) -> set[str]:
         page = read(ask(f"/weighed?{query}").text)

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
-from weighbridge.devices.device import Device
 from weighbridge.devices.read import device_of
 from weighbridge.errors import BadSpec, printable
 from weighbridge.handwritten import MAX_FILE_BYTES
@@ -102,10 +101,6 @@ class Shelf:
     def device_file(self, name: str) -> bytes:
         """A device file.  Raises ``BadSpec`` for a name that none has."""
         return self._content(name, ".toml", "device file", MAX_FILE_BYTES)
-
-    def device(self, name: str) -> Device:
-        """The device of a file.  Raises ``BadSpec`` for a name that none has, and with all faults of the file."""
-        return device_of(self.device_file(name), f"{name}.toml")
 
     def save_device(self, content: bytes) -> str:
         """Save a device file under the name that its device has.  Raises ``BadSpec`` with all faults of the file."""
