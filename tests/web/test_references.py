@@ -126,3 +126,8 @@ def test_all_that_there_is_can_be_chosen_and_all_that_can_be_chosen_is_there(she
     assert [name for name, _ in energies_offered()] == list(energy_names())
     labels = [label for one in models for _, label in one.items]
     assert len(labels) == len(set(labels))
+
+
+def test_a_model_of_a_library_is_for_the_command_line(shelf: Shelf) -> None:
+    with pytest.raises(BadSpec, match="built on the command line alone; weighbridge weigh torchvision:resnet50"):
+        order_of("torchvision:resnet50", shelf)

@@ -148,7 +148,7 @@ def test_a_shape_that_is_computed_from_a_file_of_weights_takes_that_file(
         "file",
         ("model_with_external_initializers.onnx", (folder / "model_with_external_initializers.onnx").read_bytes()),
     )
-    data = ("file", ("Pads.bin", (folder / "Pads.bin").read_bytes()))
+    data = ("file", ("folder/Pads.bin", (folder / "Pads.bin").read_bytes()))
     alone = ask("/weigh.json", method="POST", files=[model])
     assert alone.status_code == 422
     assert "its data file 'Pads.bin' cannot be read" in alone.json()["error"]
