@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.web.client import ask, fresh
 from weighbridge.errors import BadSpec
 from weighbridge.web.shelf import Shelf, opened
 
@@ -58,13 +59,13 @@ BAD_NAMES = [
 
 @pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
 def test_a_name_that_could_lead_elsewhere_is_none(name: str, shelf: Shelf) -> None:
-    for ask in (
+    for wanted in (
         lambda: shelf.report(name),
         lambda: shelf.device_file(name),
         lambda: shelf.save_report(name, b"{}"),
     ):
         with pytest.raises(BadSpec, match="is no name here; letters, digits") as caught:
-            ask()
+            wanted()
         assert str(caught.value).isprintable()
     assert list(shelf.folder.iterdir()) == []
 
@@ -279,3 +280,20 @@ def test_a_folder_that_is_none_is_said(folder: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadSpec, match="there is no such folder"), opened(tmp_path / folder):
         pass
+
+
+@pytest.mark.parametrize("becomes", ["nothing", "file"])
+@pytest.mark.parametrize("page", ["/reports", "/devices"])
+def test_a_folder_that_is_gone_is_said_and_no_empty_list(page: str, becomes: str, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    app = fresh(folder)
+    assert "cannot be read" not in ask(page, app=app).text
+    assert ask(f"{page}.json", app=app).status_code == 200
+    folder.rmdir()
+    if becomes == "file":
+        folder.write_text("")
+    assert "the folder that reports and devices are kept in cannot be read: N" in ask(page, app=app).text
+    assert "There is none yet" not in ask(page, app=app).text
+    answer = ask(f"{page}.json", app=app)
+    assert (answer.status_code, list(answer.json())) == (503, ["error"])

@@ -58,10 +58,12 @@ def _list(shelf: Shelf, request: Request) -> Response:
     if good:
         tables.insert(0, (device_grid("Your own", [device for _, device in good]), [on for on, _ in good]))
     faulty = [(one.on, f"{one.on.removeprefix(OWN)}.toml", one.error) for one in own if one.error is not None]
-    return HTMLResponse(rendered("devices.html.jinja", tables=tables, faulty=faulty))
+    return HTMLResponse(rendered("devices.html.jinja", tables=tables, faulty=faulty, trouble=shelf.trouble))
 
 
 def _list_twin(shelf: Shelf, request: Request) -> Response:
+    if shelf.trouble:
+        return JSONResponse({"error": shelf.trouble}, 503)
     own = own_devices(shelf)
     good = [listed(one.on, one.device) for one in own if one.device is not None]
     faulty = [{"on": one.on, "error": str(one.error)} for one in own if one.error is not None]

@@ -55,6 +55,9 @@ class _Reports:
         return await self._list(200)
 
     async def listed_as_json(self, request: Request) -> Response:
+        trouble = await run_in_threadpool(lambda: self._shelf.trouble)
+        if trouble:
+            return JSONResponse({"error": trouble}, 503)
         return JSONResponse(
             {"reports": await run_in_threadpool(lambda: [_listed(self._shelf, one) for one in self._shelf.reports()])}
         )
@@ -135,6 +138,7 @@ class _Reports:
         page = rendered(
             "reports.html.jinja",
             reports=reports,
+            trouble=await run_in_threadpool(lambda: self._shelf.trouble),
             error="" if error is None else str(error),
             query=query,
             name=name,

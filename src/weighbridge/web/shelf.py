@@ -72,6 +72,15 @@ class Shelf:
         self._models: dict[str, Model] = {}
         self._lock = threading.Lock()
 
+    @property
+    def trouble(self) -> str:
+        """Why what is kept cannot be listed, as the folder is gone or closed; "" where it can."""
+        try:
+            with os.scandir(self.folder):
+                return ""
+        except OSError as error:
+            return f"the folder that reports and devices are kept in cannot be read: {error.strerror}"
+
     # --- reports
 
     def reports(self) -> tuple[Kept, ...]:
