@@ -2,71 +2,16 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-COMMAND = "from weighbridge.cli.main import run\nimport sys\nsys.argv = ['weighbridge', 'app', *{arguments!r}]\nrun()"
-# A job that a script started in the background ignores Ctrl-C, and so would its children.
-HEARS_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-
-
-def program(arguments: list[str], before: str = "") -> list[str]:
-    return [sys.executable, "-c", f"import sys\n{HEARS_CTRL_C}{before}\n{COMMAND.format(arguments=arguments)}"]
-
-
-def refused(arguments: list[str], before: str = "") -> str:
-    """What a command says that cannot begin."""
-    done = subprocess.run(program(arguments, before), capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
-
-
-HERE = r"127\.0\.0\.1:(\d+)/"
-
-
-@contextmanager
-def started(
-    *arguments: str, before: str = "", at: str = HERE, **environment: str
-) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The process and its port, once it has said that it is ``at`` that address."""
-    process = subprocess.Popen(
-        program(list(arguments), before),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-    )
-    assert process.stderr is not None
-    try:
-        said = process.stderr.readline()
-        found = re.fullmatch(rf"weighbridge: the app is at http://{at} \(Ctrl-C ends it\)\n", said)
-        assert found, said
-        yield process, int(found[1])
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def get(port: int, address: str, method: str = "GET", at: str = "127.0.0.1", **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(at, port, timeout=60)
-    connection.request(method, address, headers=headers)
-    answer = connection.getresponse()
-    content = answer.read()
-    connection.close()
-    return answer.status, content
+from tests.cli.running_app import HERE, form, get, post, refused, started
 
 
 def test_it_answers_as_soon_as_it_says_where() -> None:
@@ -168,42 +113,6 @@ def test_a_host_that_cannot_be_had_is_one_line(host: str) -> None:
     assert refused(["--no-browser", "--host", host]) == f"weighbridge: error: --host: {NO_HOSTS[host]}\n"
 
 
-def test_ctrl_c_ends_it_in_one_line() -> None:
-    with started("--no-browser") as (process, port):
-        assert get(port, "/")[0] == 200
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        assert (out, err, process.returncode) == ("", "weighbridge: interrupted\n", 130)
-
-
-# It imports nothing else in the process that others are forked from, and tells when it has begun.
-LONG = """
-import weighbridge.web.work as work
-work._PRELOADED = ("long_to_import",)
-"""
-LONG_TO_IMPORT = """
-import pathlib, time
-pathlib.Path(__file__).with_name("begun").touch()
-time.sleep(600)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="groups of processes of POSIX")
-def test_ctrl_c_in_a_terminal_ends_it_while_what_it_prepares_is_still_imported(tmp_path: Path) -> None:
-    """A terminal sends Ctrl-C to all processes of the app, and none but the app itself says anything."""
-    (tmp_path / "long_to_import.py").write_text(LONG_TO_IMPORT, encoding="utf-8")
-    with started("--no-browser", before=f"{LONG}\nimport os; os.setpgrp()", PYTHONPATH=str(tmp_path)) as (
-        process,
-        port,
-    ):
-        assert get(port, "/")[0] == 200
-        while not (tmp_path / "begun").exists():
-            assert process.poll() is None
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.communicate(timeout=60) == ("", "weighbridge: interrupted\n")
-        assert process.returncode == 130
-
-
 def test_without_a_port_it_takes_the_next_that_is_free() -> None:
     with started("--no-browser") as (_, first), started("--no-browser") as (_, second):
         assert first != second
@@ -301,81 +210,6 @@ def test_no_browser_is_opened_where_none_is_wanted(tmp_path: Path) -> None:
 
 
 # --- its end, and what it does with bodies
-
-
-HANGS = """
-import time
-from weighbridge.web.work import Work
-start = Work._started
-Work._started = lambda self, there, job, arguments: start(self, there, time.sleep, (3600,))
-"""
-
-
-def form(content: bytes, name: str = "n.toml") -> tuple[dict[str, str], bytes]:
-    head = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
-    return {"Content-Type": "multipart/form-data; boundary=b"}, head + content + b"\r\n--b--\r\n"
-
-
-def post(port: int, address: str, headers: dict[str, str], body: bytes) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("POST", address, body, headers)
-    status = connection.getresponse().status
-    connection.close()
-    return status
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    ("ending", "code", "said"),
-    [(signal.SIGINT, 130, "weighbridge: interrupted\n"), (signal.SIGTERM, 143, ""), (signal.SIGHUP, 129, "")],
-    ids=["ctrl-c", "told to", "the terminal closes"],
-)
-def test_it_ends_while_it_works_and_leaves_nothing(
-    ending: signal.Signals, code: int, said: str, tmp_path: Path
-) -> None:
-    """A job that takes an hour, half an upload and a connection that says nothing hold up no end."""
-    with (
-        started("--no-browser", before=HANGS, TMPDIR=str(tmp_path)) as (process, port),
-        socket.create_connection(("127.0.0.1", port)),
-        socket.create_connection(("127.0.0.1", port)) as half,
-        socket.create_connection(("127.0.0.1", port)) as slow,
-    ):
-        half.sendall(b"POST /weigh HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n")
-        half.sendall(b"Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\n")
-        headers, body = form(b"x = 1")
-        lines = {"Host": "127.0.0.1", "Content-Length": str(len(body)), **headers}
-        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        slow.sendall(f"POST /weigh HTTP/1.1\r\n{head}\r\n".encode() + body)
-        # the process of a job is a child of the one that all are forked from
-        while not [one for child in psutil.Process(process.pid).children() for one in child.children()]:
-            assert process.poll() is None
-        assert list(tmp_path.glob("weighbridge-*/uploads/*/n.toml"))
-        process.send_signal(ending)
-        assert process.communicate(timeout=30) == ("", said)
-        assert process.returncode == code
-    assert [one.name for one in tmp_path.iterdir() if one.name.startswith("weighbridge-")] == []
-
-
-SIGNALLED = """
-import signal
-from weighbridge.web import weigh_pages
-begun = weigh_pages._begun
-weigh_pages._begun = lambda found: (signal.raise_signal(signal.{name}), begun(found))[1]
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize(
-    ("name", "code", "said"), [("SIGINT", 130, "weighbridge: interrupted\n"), ("SIGTERM", 143, ""), ("SIGHUP", 129, "")]
-)
-def test_it_ends_also_where_it_is_told_to_within_a_request(name: str, code: int, said: str, tmp_path: Path) -> None:
-    """An end that is raised there ends the request, and nothing else."""
-    with started("--no-browser", before=SIGNALLED.format(name=name), TMPDIR=str(tmp_path)) as (process, port):
-        with suppress(OSError, http.client.HTTPException):
-            get(port, "/weigh")
-        assert process.communicate(timeout=60) == ("", said)
-        assert process.returncode == code
-    assert [one.name for one in tmp_path.iterdir() if one.name.startswith("weighbridge-")] == []
 
 
 def test_three_gigabytes_are_refused_without_being_read() -> None:
