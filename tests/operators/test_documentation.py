@@ -15,7 +15,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Reviewed: each of these computes nothing.  A cast changes how a value is written; a lookup, a move or a view only where it
 # stands; constants and shapes are known before anything runs; sequences and text hold no arithmetic.
 FREE = {
-    *("reshape", "flatten", "squeeze", "unsqueeze", "updated"),
+    *("reshape", "flatten", "squeeze", "unsqueeze", "updated", "part"),
     *("identity", "dropout"),
     *("cast", "cast_like", "bit_cast"),
     *("transpose", "concat", "split", "slice", "expand", "tile", "pad", "center_crop_pad"),

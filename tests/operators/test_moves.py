@@ -346,5 +346,20 @@ def test_views_move_and_compute_nothing(operator):
 
 def test_only_the_four_views_are_views():
     """And a tensor under the id that it has after a write in place."""
-    views = {"reshape", "flatten", "squeeze", "unsqueeze", "updated"}
+    views = {"reshape", "flatten", "squeeze", "unsqueeze", "updated", "part"}
     assert {op.name for op in OPERATORS.values() if op.view_of} == views
+
+
+def test_a_part_is_a_box_where_it_lies():
+    found = call("part", {"starts": (0, 1, 2), "sizes": (2, 3, 1)}, x=(2, 4, 3))
+    assert shape_of(found) == (2, 3, 1)
+    assert OPERATORS["part"].traffic(found) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("starts", "sizes"),
+    [((0, 0), (1, 1)), ((0, 0, 0), (1, 1)), ((0, 2, 0), (2, 3, 3)), ((-1, 0, 0), (1, 1, 1)), ((0, 0, 0), (-1, 1, 1))],
+)
+def test_a_part_lies_inside(starts, sizes):
+    with pytest.raises(GraphError):
+        call("part", {"starts": starts, "sizes": sizes}, x=(2, 4, 3))

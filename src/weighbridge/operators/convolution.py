@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Final
 
@@ -10,9 +11,10 @@ from weighbridge.graph import Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import real_parts
+from .halo import Box, Needs, Span, padding_between, under_windows
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
 from .record import Call, Kind, Loops, Op, Work, types_of
-from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output
+from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output, window_padding
 
 __all__ = ["CONVOLUTION_OPERATORS", "unrolled_elements", "weight_axes"]
 
@@ -184,6 +186,23 @@ def _depthwise_overwrites(call: Call, name: str, operand: TensorType) -> int | N
     return prod(geometry.output)
 
 
+def _halo(call: Call, box: Box) -> Needs:
+    """Rows and columns under the taps, and every channel of x for a part of those of the result."""
+    geometry = _geometry(call)
+    rank = len(geometry.taps)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    padding = window_padding(call["padding"], geometry.frame.sizes, geometry.taps, stride, dilation)
+    spans = list(under_windows(box, geometry.frame.axes, geometry.taps, stride, dilation, padding))
+    spans[geometry.frame.channel_axis] = Span(0, geometry.c_i)
+    return {("x", 0): tuple(spans)}
+
+
+def _parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
+    axes = _geometry(call).frame.axes
+    return {"padding": padding_between(axes, needed["x", 0], there["x", 0])}
+
+
 def _transposed_loops(call: Call) -> tuple[Loops, ...]:
     """Every input value meets c_o/groups x taps weights once, wherever the products land and whatever is cropped."""
     geometry = _transposed_geometry(call)
@@ -233,6 +252,8 @@ CONVOLUTION_OPERATORS: Final = (
         fuses=True,
         summary="convolution with groups, stride, dilation and padding; quantised too; padded taps count",
         may_overwrite=_depthwise_overwrites,
+        halo=_halo,
+        parted=_parted,
     ),
     Op(
         "conv_transpose",

@@ -12,6 +12,7 @@ from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 
+from .halo_moves import concat_halo, pad_halo, pad_parted, slice_halo, slice_parted, transpose_halo
 from .record import REQUIRED, Call, Kind, Op, nothing
 from .rules import axes_of, dtype_of, selects, sizes_of, when_known
 from .shapes import axis_of, broadcast
@@ -202,6 +203,7 @@ MOVE_OPERATORS: Final = (
         nothing,
         attributes={"permutation": "reversed"},
         summary="axes in another order",
+        halo=transpose_halo,
     ),
     Op(
         "concat",
@@ -212,6 +214,7 @@ MOVE_OPERATORS: Final = (
         attributes={"axis": REQUIRED},
         fuses=True,
         summary="tensors joined along an axis",
+        halo=concat_halo,
     ),
     Op(
         "split",
@@ -231,6 +234,8 @@ MOVE_OPERATORS: Final = (
         traffic=selects("x"),
         attributes={"starts": REQUIRED, "ends": REQUIRED, "axes": "all", "steps": 1},
         summary="a range of every axis, every so many elements",
+        halo=slice_halo,
+        parted=slice_parted,
     ),
     Op(
         "expand",
@@ -259,6 +264,8 @@ MOVE_OPERATORS: Final = (
         traffic=selects("x"),
         attributes={"pads": REQUIRED, "axes": "all", "mode": "constant"},
         summary="with a border, or cropped where a pad is negative",
+        halo=pad_halo,
+        parted=pad_parted,
     ),
     Op(
         "depth_to_space",

@@ -25,6 +25,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .halo import Box, Needs, of_x
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work
 from .rules import axes_of, dtype_of, each
 from .shapes import asked_outputs, axis_of, broadcast
@@ -88,6 +89,11 @@ def _batch_norm(call: Call) -> tuple[TensorType, ...]:
     one = TensorType((_channels(call),), DTYPES["float32"])
     own = {"y": call.x, "batch_mean": one, "inverse_deviation": one} if call["training"] else {"y": call.x}
     return asked_outputs(call, {**own, **{name: call.all(name)[0] for name in _STATISTICS if call.has(name)}})
+
+
+def _batch_norm_halo(call: Call, box: Box) -> Needs | None:
+    """What is where the result is; the statistics of a batch are those of whole maps."""
+    return None if call["training"] else of_x(call, box)
 
 
 def _batch_norm_work(call: Call) -> Work:
@@ -250,6 +256,7 @@ NORMALISATION_OPERATORS: Final = (
         _batch_norm_work,
         attributes={**_EPSILON, **_LAYOUT, "training": False, **_OUTPUTS},
         summary="scale and shift of every channel by stored statistics; in training by the batch's",
+        halo=_batch_norm_halo,
         keeps=Keeps.OTHERS,
     ),
     Op(

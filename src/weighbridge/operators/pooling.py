@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import gcd, prod
 from typing import Final
 
@@ -10,9 +10,10 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .halo import Box, Needs, nothing_differs, padding_between, under_windows
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import number, when_known
-from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_output
+from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_output, window_padding
 
 __all__ = ["POOLING_OPERATORS"]
 
@@ -152,6 +153,23 @@ def _average_work(taps: _Taps) -> Callable[[Call], Work]:
     return work
 
 
+def _halo(call: Call, box: Box) -> Needs | None:
+    """Rows and columns under the windows.  The indices of a maximum count through the whole map, so that a part has others."""
+    if call.attributes.get("outputs", ("y",)) != ("y",):
+        return None
+    frame, kernel, _ = _window_result(call)
+    rank = len(kernel)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    padding = window_padding(call["padding"], frame.sizes, kernel, stride, dilation)
+    return {("x", 0): under_windows(box, frame.axes, kernel, stride, dilation, padding)}
+
+
+def _parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
+    frame, _, _ = _window_result(call)
+    return {"padding": padding_between(frame.axes, needed["x", 0], there["x", 0]), "ceil_mode": False}
+
+
 def _norm_work(taps: _Taps) -> Callable[[Call], Work]:
     def work(call: Call) -> Work:
         """1 add between two values of a window; a value 1 mul (p = 2), 1 compare (p = 1), else 1 compare and 1 special for |x|^p.
@@ -208,6 +226,8 @@ def _pool(
         summary=summary,
         does_nothing=_of_single_values,
         keeps=keeps,
+        halo=_halo if "kernel" in attributes else None,
+        parted=_parted if "kernel" in attributes else nothing_differs,
     )
 
 

@@ -15,6 +15,8 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 from weighbridge.named_tuple import NamedTuple
 
+from .halo import Box, Needs, everywhere, nothing_differs
+
 __all__ = [
     "REQUIRED",
     "Call",
@@ -231,6 +233,7 @@ class Keeps:
     OPERANDS: Final = "operands"  # all of them, where one has a gradient
 
 
+_HALOS: Final = dict.fromkeys((Kind.UNARY, Kind.ELEMENTWISE, Kind.IDENTITY), everywhere)
 _KEEPS: Final = {Kind.CONTRACTION: Keeps.OTHERS, Kind.UNARY: Keeps.INPUT, Kind.NORMALISATION: Keeps.INPUT}
 
 
@@ -275,6 +278,10 @@ class Op:
     ``multiplies`` gives the types whose values the contractions multiply, by default those of all data and weights: what is
     only added to a product, or multiplied in another form than it is kept in, has no say in the precision.
 
+    ``halo`` says which part of its operands it needs for a part of its result, by the box of that, and ``parted`` the attributes of
+    the call that computes that part of the parts that are there; without ``halo`` it is what its kind has (``halo_rule``).  A rule
+    gives None where a part of the result needs all, or is not known to need less.
+
     ``keeps`` is what the backward pass needs of it (``Keeps``), "" for what its kind does: a contraction the operands that multiply
     each other, a function and a normalisation their input, everything else nothing.
     """
@@ -296,6 +303,13 @@ class Op:
     may_overwrite: Callable[[Call, str, TensorType], int | None] | None = None
     multiplies: Callable[[Call], tuple[DType, ...]] | None = None
     keeps: str = ""
+    halo: Callable[[Call, Box], Needs | None] | None = None
+    parted: Callable[[Call, Box, Needs, Needs], Mapping[str, Attribute]] = nothing_differs
+
+    @property
+    def halo_rule(self) -> Callable[[Call, Box], Needs | None] | None:
+        """Which part of its operands a part of its result needs; None where it needs all of them, or nobody knows."""
+        return self.halo or _HALOS.get(self.kind)
 
     @property
     def kept(self) -> str:

@@ -70,6 +70,17 @@ class Frame(NamedTuple):
     layout: str
 
     @property
+    def axes(self) -> range:
+        """Where the spatial axes stand."""
+        first = (0 if self.batch is None else 1) + (1 if self.layout == "channels_first" else 0)
+        return range(first, first + len(self.sizes))
+
+    @property
+    def channel_axis(self) -> int:
+        """Where the channels stand."""
+        return self.axes.start - 1 if self.layout == "channels_first" else self.axes.stop
+
+    @property
     def maps(self) -> int:
         """How many maps there are."""
         return 1 if self.batch is None else self.batch

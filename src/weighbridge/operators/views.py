@@ -81,6 +81,19 @@ def _dropout(call: Call) -> tuple[TensorType, ...]:
     return asked_outputs(call, {"y": call.x, **masks})
 
 
+def _part(call: Call) -> tuple[TensorType, ...]:
+    """From ``starts`` on, ``sizes`` elements of every axis."""
+    starts, sizes = call.integers("starts"), call.integers("sizes")
+    if not len(starts) == len(sizes) == len(call.x.shape):
+        raise GraphError(f"{len(starts)} starts and {len(sizes)} sizes for {len(call.x.shape)} axes")
+    if any(
+        min(start, size) < 0 or start + size > whole
+        for start, size, whole in zip(starts, sizes, call.x.shape, strict=True)
+    ):
+        raise GraphError(f"{sizes} from {starts} on do not lie in {call.x.shape}")
+    return (TensorType(sizes, call.x.dtype),)
+
+
 VIEW_OPERATORS: Final = (
     Op(
         "reshape",
@@ -135,6 +148,17 @@ VIEW_OPERATORS: Final = (
         traffic=_moves_nothing,
         view_of="x",
         summary="x after parts of its storage were written in place, which is counted where it is done",
+    ),
+    Op(
+        "part",
+        Kind.VIEW,
+        "x",
+        _part,
+        nothing,
+        traffic=_moves_nothing,
+        attributes={"starts": REQUIRED, "sizes": REQUIRED},
+        view_of="x",
+        summary="a box of x, read where it lies; patches are made of these, a file's slices own what they take",
     ),
     Op("identity", Kind.IDENTITY, "x", same, nothing, summary="x"),
     Op(

@@ -1,0 +1,100 @@
+"""Which part of its operand is needed for a part of what is placed elsewhere: of transposes, joins, slices and pads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weighbridge.graph import Attribute
+
+from .halo import Box, Needs, Span
+from .record import Call
+from .rules import axes_of, known
+from .shapes import axis_of
+
+__all__ = ["concat_halo", "pad_halo", "pad_parted", "slice_halo", "slice_parted", "transpose_halo"]
+
+
+def transpose_halo(call: Call, box: Box) -> Needs | None:
+    """The axes where they come from."""
+    rank = len(call.x.shape)
+    if not known(call, "permutation"):
+        return None
+    is_reversed = call["permutation"] == "reversed"
+    order = tuple(range(rank))[::-1] if is_reversed else axes_of(call, rank, "permutation")
+    spans = dict(zip(order, box, strict=True))
+    return {("x", 0): tuple(spans[axis] for axis in range(rank))}
+
+
+def concat_halo(call: Call, box: Box) -> Needs | None:
+    """Every operand where the result is; None where they are joined along an axis of which a part is asked for."""
+    axis = axis_of(call.integer("axis"), len(box))
+    xs = call.all("xs")
+    if box[axis] != (0, sum(x.shape[axis] for x in xs)):
+        return None
+    return {("xs", place): (*box[:axis], Span(0, x.shape[axis]), *box[axis + 1 :]) for place, x in enumerate(xs)}
+
+
+def slice_halo(call: Call, box: Box) -> Needs | None:
+    """What the range takes; of an axis that is wanted whole, all that there is, so that the range stays as it is."""
+    if not known(call, "starts", "ends", "axes", "steps"):
+        return None
+    spans = list(box)
+    for axis, (first, step) in _ranges(call).items():
+        if box[axis] == (0, call.outputs[0].shape[axis]):
+            spans[axis] = Span(0, call.x.shape[axis])
+        elif step < 1:
+            return None
+        else:
+            spans[axis] = Span(first + box[axis].start * step, first + (box[axis].stop - 1) * step + 1)
+    return {("x", 0): tuple(spans)}
+
+
+def slice_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
+    """Of an axis of which a part is taken the range begins where that begins."""
+    axes, starts, ends, steps = [], [], [], []
+    for axis, (first, step) in _ranges(call).items():
+        is_whole = box[axis] == (0, call.outputs[0].shape[axis])
+        size = call.outputs[0].shape[axis]
+        axes.append(axis)
+        starts.append(first if is_whole else 0)
+        ends.append(_end(first, step, size) if is_whole else there["x", 0][axis].size)
+        steps.append(step)
+    return {"axes": tuple(axes), "starts": tuple(starts), "ends": tuple(ends), "steps": tuple(steps)}
+
+
+def _end(first: int, step: int, size: int) -> int:
+    """Behind the last element of ``size``; far below 0 is before the first one, as -1 would be the last."""
+    end = first + size * step
+    return end if end >= 0 else -(1 << 31)
+
+
+def _ranges(call: Call) -> Mapping[int, tuple[int, int]]:
+    """The first element and the step along each axis that a slice names."""
+    starts, ends = call.integers("starts"), call.integers("ends")
+    axes = axes_of(call, len(call.x.shape)) if call["axes"] != "all" else tuple(range(len(starts)))
+    steps = call.integers("steps") if call["steps"] != 1 else (1,) * len(starts)
+    return {
+        axis: (slice(start, end, step).indices(call.x.shape[axis])[0], step)
+        for start, end, axis, step in zip(starts, ends, axes, steps, strict=True)
+    }
+
+
+def pad_halo(call: Call, box: Box) -> Needs | None:
+    """What lies inside the border; None where the border is made of what lies inside."""
+    if not known(call, "pads", "axes") or call["mode"] != "constant":
+        return None
+    return {("x", 0): tuple(span.moved(-before) for span, (before, _) in zip(box, _pads(call), strict=True))}
+
+
+def pad_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
+    """As much border as the part has."""
+    pairs = list(zip(needed["x", 0], there["x", 0], strict=True))
+    befores, afters = [have.start - want.start for want, have in pairs], [want.stop - have.stop for want, have in pairs]
+    return {"axes": "all", "pads": (*befores, *afters)}
+
+
+def _pads(call: Call) -> list[tuple[int, int]]:
+    rank = len(call.x.shape)
+    axes, pads = axes_of(call, rank), call.integers("pads")
+    given = {axis: (pads[place], pads[place + len(axes)]) for place, axis in enumerate(axes)}
+    return [given.get(axis, (0, 0)) for axis in range(rank)]

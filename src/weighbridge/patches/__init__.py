@@ -1,0 +1,1 @@
+"""Patch-based inference: the first stage of a network, piece by piece."""

@@ -1,0 +1,164 @@
+"""The graph that computes one part of a stage's result: its tensors are the boxes that are needed, its windows pad what is left to pad."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from weighbridge.errors import BadSpec, GraphError
+from weighbridge.graph import Graph, Node, Role, Tensor
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.operators.halo import Box, Needs, Slot, Span, whole
+from weighbridge.operators.record import Op
+from weighbridge.passes.rewrite import call_of
+from weighbridge.patches.stage import Stage
+
+__all__ = ["Part", "boxes_of", "part_of"]
+
+
+class Part(NamedTuple):
+    """``graph`` computes ``boxes[output]`` of the stage's output, of the boxes of all tensors that are needed for that."""
+
+    graph: Graph
+    boxes: Mapping[str, Box]
+
+
+class _Cut(NamedTuple):
+    """What a node needs as its windows have it, and what of it there is."""
+
+    needed: Needs
+    there: Needs
+
+
+def part_of(graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op], *, clipped: bool = True) -> Part:
+    """The part of ``stage`` that computes ``box`` of its output.
+
+    With ``clipped`` halos end at the borders of the maps, where padding takes their place, so that the part computes what the whole
+    does; without it they go on beyond, as if every patch lay in the middle: what a runtime computes that makes no difference.
+    Of a tensor that several nodes need different boxes of, the smallest box around them is computed, and each reads its own where it
+    lies.  The input of the network is of role ``state``, as a variable that lies elsewhere: it is not held by the part.
+
+    Raises ``BadSpec`` for a node that has to see everything, by its name.
+    """
+    boxes, cuts = _needed(graph, stage, box, operators, clipped=clipped)
+    return Part(_graph(graph, stage, boxes, cuts, operators), boxes)
+
+
+def boxes_of(graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op]) -> Mapping[str, Box]:
+    """The boxes of all tensors that ``box`` of the stage's output needs.  Raises ``BadSpec`` as ``part_of`` does.
+
+    Along each axis they follow from the box along that axis alone, as windows are rectangles.
+    """
+    return _needed(graph, stage, box, operators, clipped=True)[0]
+
+
+def _needed(
+    graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op], *, clipped: bool
+) -> tuple[dict[str, Box], dict[str, _Cut]]:
+    boxes: dict[str, Box] = {stage.output: box}
+    cuts: dict[str, _Cut] = {}
+    for node in reversed(stage.nodes):
+        if _holds(boxes.get(node.outputs[0])):
+            cuts[node.name] = _cut(graph, node, boxes, operators, stage, clipped=clipped)
+    return boxes, cuts
+
+
+def _holds(box: Box | None) -> bool:
+    """Whether a tensor is needed, and more of it than a border's width outside it."""
+    return box is not None and all(span.size for span in box)
+
+
+def _cut(
+    graph: Graph, node: Node, boxes: dict[str, Box], operators: Mapping[str, Op], stage: Stage, *, clipped: bool
+) -> _Cut:
+    """What a node needs; ``boxes`` grow by it."""
+    op = operators.get(node.operator)
+    needed = None
+    if op is not None and op.halo_rule is not None and len(node.outputs) == 1:
+        try:
+            needed = op.halo_rule(call_of(node, graph), boxes[node.outputs[0]])
+        except GraphError:
+            needed = None
+    if needed is None:
+        what = f"{node.name} ({node.operator}) needs all of its input for a part of its result"
+        raise BadSpec(what, where=node.name, hint="end the stage before it")
+    there = {}
+    for slot, want in needed.items():
+        tensor = _operand(node, slot)
+        have = tuple(span.within(size) for span, size in zip(want, graph.tensors[tensor].shape or (), strict=True))
+        there[slot] = have if clipped else want
+        known = boxes.get(tensor)
+        boxes[tensor] = there[slot] if known is None else tuple(map(Span.around, known, there[slot]))
+    return _Cut(needed, there)
+
+
+def _graph(
+    graph: Graph, stage: Stage, boxes: Mapping[str, Box], cuts: Mapping[str, _Cut], operators: Mapping[str, Op]
+) -> Graph:
+    tensors = dict(_tensors(graph, stage, boxes))
+    nodes: list[Node] = []
+    for node in (node for node in stage.nodes if node.name in cuts):
+        cut = cuts[node.name]
+        operands: list[tuple[str, str]] = []
+        for slot, tensor in _slots(node):
+            there = _there(graph, boxes, stage, tensor)
+            own = cut.there.get(slot, there)
+            if own != there:
+                view = _view(tensor, node, slot, own, there)
+                (name,) = view.outputs
+                tensors[name] = replace(
+                    tensors[tensor], id=name, shape=_sizes(own), role=Role.ACTIVATION, nonzeros=None
+                )
+                nodes.append(view)
+                tensor = name  # noqa: PLW2901
+            operands.append((slot[0], tensor))
+        differs = operators[node.operator].parted(call_of(node, graph), boxes[node.outputs[0]], cut.needed, cut.there)
+        nodes.append(replace(node, operands=tuple(operands), attributes={**node.attributes, **differs}))
+    used = {tensor for node in nodes for tensor in (*node.inputs, *node.outputs)}
+    return Graph(
+        name=graph.name,
+        tensors={name: tensor for name, tensor in tensors.items() if name in used},
+        nodes=tuple(nodes),
+        inputs=(),
+        outputs=(stage.output,),
+        blocks=graph.blocks,
+    )
+
+
+def _tensors(graph: Graph, stage: Stage, boxes: Mapping[str, Box]) -> Iterator[tuple[str, Tensor]]:
+    """Those that are stored, and the others as large as their boxes."""
+    made = {tensor for node in stage.nodes for tensor in node.outputs}
+    for name, tensor in graph.tensors.items():
+        if name in stage.static:
+            yield name, tensor
+        elif name in boxes:
+            role = tensor.role if name in made and _holds(boxes[name]) else Role.STATE
+            yield name, replace(tensor, shape=_sizes(boxes[name]), role=role, nonzeros=None)
+
+
+def _slots(node: Node) -> Iterator[tuple[Slot, str]]:
+    """The operands of a node, those of one name counted."""
+    places: Counter[str] = Counter()
+    for operand, tensor in node.operands:
+        yield (operand, places[operand]), tensor
+        places[operand] += 1
+
+
+def _there(graph: Graph, boxes: Mapping[str, Box], stage: Stage, tensor: str) -> Box:
+    """The box that a tensor is there of: all of one that is stored."""
+    return whole(graph.tensors[tensor].shape or ()) if tensor in stage.static else boxes[tensor]
+
+
+def _view(tensor: str, node: Node, slot: Slot, box: Box, there: Box) -> Node:
+    name = f"{tensor}: part for {node.name}.{slot[0]}{slot[1] or ''}"
+    starts = tuple(span.start - have.start for span, have in zip(box, there, strict=True))
+    return Node(name, "part", (("x", tensor),), (name,), {"starts": starts, "sizes": _sizes(box)}, node.scope)
+
+
+def _operand(node: Node, slot: Slot) -> str:
+    return dict(_slots(node))[slot]
+
+
+def _sizes(box: Box) -> tuple[int, ...]:
+    return tuple(span.size for span in box)

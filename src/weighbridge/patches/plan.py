@@ -1,0 +1,247 @@
+"""What running the first stage patch by patch takes: memory under each policy, and the work that halos do twice.
+
+After "MCUNetV2: Memory-Efficient Patch-based Inference for Tiny Deep Learning" (Lin et al., NeurIPS 2021).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+
+from weighbridge.counts import count
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph
+from weighbridge.memory.plan import plan_of_values
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.operators.halo import Box, Span
+from weighbridge.operators.record import Op
+from weighbridge.operators.table import OPERATORS
+from weighbridge.patches.part import Part, boxes_of, part_of
+from weighbridge.patches.stage import Stage, stage_to
+
+__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "peaks_in", "planned"]
+
+
+class Grid(NamedTuple):
+    """So many patches above each other, and side by side."""
+
+    rows: int
+    columns: int
+
+    @property
+    def patches(self) -> int:
+        return self.rows * self.columns
+
+
+class Patch(NamedTuple):
+    """``rows`` and ``columns`` of the stage's output, and of each input of the network what has to be there for them; what it takes."""
+
+    rows: Span
+    columns: Span
+    inputs: Mapping[str, Box]
+    macs: int
+    peak_bytes: Mapping[str, int | None]
+
+
+class PatchPlan(NamedTuple):
+    """The stage up to ``last`` in patches, and what comes behind it as it was; bytes by policy.
+
+    The peak of a patch has in it what lies between the network's input and the stage's output: not the input, which a patch reads
+    where it lies (in flash, in a camera), and not the output, ``buffer_bytes``, which all patches together fill.  ``peak_bytes`` is
+    the larger of the patches with that buffer and of the rest; ``with_input_bytes`` the same where the input, ``input_bytes``, lies
+    in the same memory while the stage runs.  ``before_bytes`` is the peak without patches, the input in it.
+
+    ``stage_macs`` are those of the stage in one piece, ``clipped_macs`` those of all patches with halos that end at the borders of
+    the maps, ``full_macs`` with halos that do not.
+    """
+
+    last: str
+    nodes: tuple[str, ...]
+    grid: Grid
+    patches: tuple[Patch, ...]
+    patch_bytes: Mapping[str, int | None]
+    buffer_bytes: int | None
+    input_bytes: int | None
+    rest_bytes: Mapping[str, int | None]
+    peak_bytes: Mapping[str, int | None]
+    with_input_bytes: Mapping[str, int | None]
+    before_bytes: Mapping[str, int | None]
+    stage_macs: int
+    clipped_macs: int
+    full_macs: int
+    network_macs: int
+
+
+class Peaks(NamedTuple):
+    """Bytes by policy of the patches of a stage, the buffer that they fill, the input of the network, and what runs behind the stage."""
+
+    patch_bytes: Mapping[str, int | None]
+    buffer_bytes: int | None
+    input_bytes: int | None
+    rest_bytes: Mapping[str, int | None]
+
+    def stage_bytes(self, policy: str, *, with_input: bool = False) -> int | None:
+        """The most that is alive while the stage runs."""
+        return _total((self.patch_bytes[policy], self.buffer_bytes, self.input_bytes if with_input else 0))
+
+    def peak_bytes(self, policy: str, *, with_input: bool = False) -> int | None:
+        """The most that is alive."""
+        return _most((self.stage_bytes(policy, with_input=with_input), self.rest_bytes[policy]))
+
+
+def peaks_in(deployed: Graph, stage: Stage, grid: Grid, operators: Mapping[str, Op] = OPERATORS) -> Peaks:
+    """The peaks that ``planned`` has, of the patches alone that no other is larger than in every tensor.
+
+    Raises ``BadSpec`` as ``planned`` does.
+    """
+    shape = deployed.tensors[stage.output].shape or ()
+    rows, columns = stage.axes
+    down, across = _splits(shape[rows], shape[columns], grid)
+    largest: list[list[Span]] = []
+    for axis, spans in ((rows, down), (columns, across)):
+        sizes = {}
+        for span in spans:
+            box = tuple(span if place == axis else Span(0, size) for place, size in enumerate(shape))
+            boxes = boxes_of(deployed, stage, box, operators)
+            sizes[span] = {name: tuple(one.size for one in box) for name, box in boxes.items()}
+        largest.append(_largest(sizes))
+    of_patches = []
+    for box in _boxes(deployed, stage, largest[0], largest[1]).values():
+        graph = part_of(deployed, stage, box, operators).graph
+        of_patches.append(_of_values(plan_of_values(graph, operators).peak_bytes))
+    given = _inputs(deployed, stage)
+    return Peaks(
+        {policy: _most(one[policy] for one in of_patches) for policy in of_patches[0]},
+        deployed.tensors[stage.output].bytes,
+        _total(deployed.tensors[name].bytes for name in given),
+        _rest(deployed, stage, operators),
+    )
+
+
+def _largest(sizes: Mapping[Span, Mapping[str, tuple[int, ...]]]) -> list[Span]:
+    """The spans that no other one needs as much or more than in every tensor, one of those that are alike."""
+    found: list[Span] = []
+    for span, own in sizes.items():
+        if not any(_covers(sizes[one], own) for one in found):
+            found = [one for one in found if not _covers(own, sizes[one])]
+            found.append(span)
+    return found
+
+
+def _covers(one: Mapping[str, tuple[int, ...]], other: Mapping[str, tuple[int, ...]]) -> bool:
+    return all(name in one and all(map(int.__ge__, one[name], size)) for name, size in other.items())
+
+
+def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] = OPERATORS) -> PatchPlan:
+    """The plan of ``deployed`` with the stage up to the node ``last`` in patches of ``grid``, whose sizes differ by one at most.
+
+    Raises ``BadSpec`` for what no stage can end with, a node in it that needs all of its input, and a grid finer than the map.
+    """
+    stage = stage_to(deployed, last, operators)
+    peaks = peaks_in(deployed, stage, grid, operators)
+    rows, columns = (
+        (deployed.tensors[stage.output].shape or ())[stage.axes[0]],
+        (deployed.tensors[stage.output].shape or ())[stage.axes[1]],
+    )
+    whole, facts = plan_of_values(deployed, operators), count(deployed, deployed)
+    patches, full = _patches(deployed, stage, _splits(rows, columns, grid), operators)
+    inside = {node.name for node in stage.nodes}
+    policies = tuple(peaks.patch_bytes)
+    return PatchPlan(
+        last=last,
+        nodes=tuple(node.name for node in stage.nodes),
+        grid=grid,
+        patches=patches,
+        patch_bytes=peaks.patch_bytes,
+        buffer_bytes=peaks.buffer_bytes,
+        input_bytes=peaks.input_bytes,
+        rest_bytes=peaks.rest_bytes,
+        peak_bytes={policy: peaks.peak_bytes(policy) for policy in policies},
+        with_input_bytes={policy: peaks.peak_bytes(policy, with_input=True) for policy in policies},
+        before_bytes={policy: whole.peak_bytes[policy] for policy in policies},
+        stage_macs=sum(one.macs or 0 for one in facts.nodes if one.name in inside),
+        clipped_macs=sum(one.macs for one in patches),
+        full_macs=full,
+        network_macs=facts.macs,
+    )
+
+
+def _patches(
+    deployed: Graph, stage: Stage, spans: tuple[Sequence[Span], Sequence[Span]], operators: Mapping[str, Op]
+) -> tuple[tuple[Patch, ...], int]:
+    """All patches, and the MACs of all with halos that go on beyond the borders; what is alike is looked at once."""
+    patches, full = [], 0
+    given = _inputs(deployed, stage)
+    known: dict[object, tuple[int, int, Mapping[str, int | None]]] = {}
+    for place, box in _boxes(deployed, stage, *spans).items():
+        part = part_of(deployed, stage, box, operators)
+        key = _alike(part)
+        if key not in known:
+            beyond = part_of(deployed, stage, box, operators, clipped=False).graph
+            peaks = _of_values(plan_of_values(part.graph, operators).peak_bytes)
+            known[key] = count(part.graph, part.graph).macs, count(beyond, beyond).macs, peaks
+        macs, beyond_macs, peaks = known[key]
+        inputs = {name: part.boxes[name] for name in given if name in part.boxes}
+        patches.append(Patch(*place, inputs, macs, peaks))
+        full += beyond_macs
+    return tuple(patches), full
+
+
+def _alike(part: Part) -> object:
+    """What two parts have in common that compute as much of tensors as large: those in the middle of a map are all alike."""
+    sizes = tuple(tensor.shape for tensor in part.graph.tensors.values())
+    return sizes, tuple(node.attributes.get("padding") for node in part.graph.nodes)
+
+
+def _boxes(graph: Graph, stage: Stage, down: Iterable[Span], across: Iterable[Span]) -> Mapping[tuple[Span, Span], Box]:
+    """By rows and columns of each patch its box of the stage's output."""
+    shape = graph.tensors[stage.output].shape or ()
+    found = {}
+    for pair in product(down, across):
+        where = dict(zip(stage.axes, pair, strict=True))
+        found[pair] = tuple(where.get(axis, Span(0, size)) for axis, size in enumerate(shape))
+    return found
+
+
+def _splits(rows: int, columns: int, grid: Grid) -> tuple[list[Span], list[Span]]:
+    """The rows and the columns of the patches, whose numbers differ by one at most.  Raises ``BadSpec`` for a grid finer than the map."""
+    if not (1 <= grid.rows <= rows and 1 <= grid.columns <= columns):
+        what = f"{grid.rows} x {grid.columns} patches of a map of {rows} x {columns}"
+        raise BadSpec(what, where="grid", hint="a patch has at least one row and one column of the result of the stage")
+    return _spans(rows, grid.rows), _spans(columns, grid.columns)
+
+
+def _spans(size: int, parts: int) -> list[Span]:
+    return [Span(place * size // parts, (place + 1) * size // parts) for place in range(parts)]
+
+
+def _inputs(graph: Graph, stage: Stage) -> tuple[str, ...]:
+    """The inputs of the network that the stage reads."""
+    read = {tensor for node in stage.nodes for tensor in node.inputs}
+    return tuple(one for one in graph.inputs if one in read)
+
+
+def _rest(graph: Graph, stage: Stage, operators: Mapping[str, Op]) -> Mapping[str, int | None]:
+    """The peaks of what runs behind the stage, which begins with its output."""
+    inside = {node.name for node in stage.nodes}
+    nodes = tuple(node for node in graph.nodes if node.name not in inside)
+    left = {tensor for node in stage.nodes for tensor in node.outputs} - {stage.output}
+    tensors = {name: tensor for name, tensor in graph.tensors.items() if name not in left}
+    inputs = (*(one for one in graph.inputs if one not in _inputs(graph, stage)), stage.output)
+    rest = Graph(graph.name, tensors, nodes, inputs, graph.outputs, blocks=graph.blocks)
+    return _of_values(plan_of_values(rest, operators).peak_bytes)
+
+
+def _of_values(peaks: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    """The policies that say what is alive of a patch as of a network."""
+    return {name: size for name, size in peaks.items() if name.startswith(("pair", "live"))}
+
+
+def _most(sizes: Iterable[int | None]) -> int | None:
+    known = list(sizes)
+    return None if None in known else max((one for one in known if one is not None), default=0)
+
+
+def _total(sizes: Iterable[int | None]) -> int | None:
+    known = list(sizes)
+    return None if None in known else sum(one for one in known if one is not None)

@@ -1,0 +1,129 @@
+"""The first stage of a network, which can run patch by patch: the nodes that one tensor depends on, and nothing else reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph, Node
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.operators.record import Op
+from weighbridge.passes.static import runs, static_tensors
+
+__all__ = ["Stage", "stage_to", "stages"]
+
+
+class Stage(NamedTuple):
+    """``nodes`` run for ``output``, in order; ``axes`` are the rows and the columns of it."""
+
+    nodes: tuple[Node, ...]
+    output: str
+    axes: tuple[int, int]
+    static: frozenset[str]
+
+    @property
+    def last(self) -> Node:
+        return self.nodes[-1]
+
+
+def stage_to(graph: Graph, last: str, operators: Mapping[str, Op]) -> Stage:
+    """The stage that ends with the node called ``last``.
+
+    Raises ``BadSpec`` for a node that there is none of, for one inside a branch, with who else reads what, and for a result without
+    rows and columns.
+    """
+    static = static_tensors(graph, operators)
+    running = [node for node in graph.nodes if runs(node, static)]
+    place = next((place for place, node in enumerate(running) if node.name == last), None)
+    if place is None:
+        near = get_close_matches(last, [node.name for node in running], 1)
+        hint = f"did you mean {near[0]}?" if near else "the layers of the report have their names"
+        raise BadSpec(f"there is no node {last!r}", where="last", hint=hint)
+    nodes = _needed(running[: place + 1])
+    inside = {node.name for node in nodes}
+    if len(nodes[-1].outputs) != 1:
+        raise BadSpec(f"{last} has {len(nodes[-1].outputs)} results", where="last", hint="a stage ends with one")
+    (output,) = nodes[-1].outputs
+    reader = _reader_outside(graph, running, inside, output, static)
+    if reader is not None:
+        raise BadSpec(
+            f"{last} lies inside a branch: {reader}", where="last", hint="end the stage where all branches have met"
+        )
+    axes = _axes(graph, nodes, output)
+    if axes is None:
+        raise BadSpec(f"what {last} makes has no rows and columns that windows go over", where="last")
+    return Stage(nodes, output, axes, static)
+
+
+def stages(graph: Graph, operators: Mapping[str, Op]) -> tuple[str, ...]:
+    """The nodes that a stage can end with, in order: those that have rows and columns, and behind which nobody reads what is before."""
+    static = static_tensors(graph, operators)
+    running = [node for node in graph.nodes if runs(node, static)]
+    last_reader: dict[str, int] = dict.fromkeys(graph.outputs, len(running))
+    for place, node in enumerate(running):
+        for tensor in node.inputs:
+            last_reader[tensor] = max(place, last_reader.get(tensor, 0))
+    found, reach = [], max((last_reader.get(one, 0) for one in graph.inputs), default=0)
+    for place, node in enumerate(running):
+        if reach <= place and len(node.outputs) == 1 and place + 1 < len(running):
+            found.append(node.name)
+        reach = max([reach, *(last_reader.get(one, place) for one in node.outputs)])
+    return tuple(found)
+
+
+def _needed(running: list[Node]) -> tuple[Node, ...]:
+    """The nodes that the last one depends on, and itself."""
+    wanted = set(running[-1].outputs)
+    found: list[Node] = []
+    for node in reversed(running):
+        if not wanted.isdisjoint(node.outputs):
+            found.append(node)
+            wanted.update(node.inputs)
+    return tuple(reversed(found))
+
+
+def _reader_outside(
+    graph: Graph, running: list[Node], inside: set[str], output: str, static: frozenset[str]
+) -> str | None:
+    """Who reads something of the stage behind it, in words."""
+    own = {tensor for node in running if node.name in inside for tensor in (*node.inputs, *node.outputs)}
+    own -= static | {output}
+    for tensor in graph.outputs:
+        if tensor in own:
+            return f"{tensor} is a result of the network"
+    for node in running:
+        if node.name not in inside:
+            for tensor in node.inputs:
+                if tensor in own:
+                    return f"{node.name} reads {tensor} too"
+    return None
+
+
+def _axes(graph: Graph, nodes: tuple[Node, ...], output: str) -> tuple[int, int] | None:
+    """Rows and columns of ``output``: the two axes that the last windows before it go over, where later nodes have put them."""
+    makers = {tensor: node for node in nodes for tensor in node.outputs}
+    order = list(range(len(graph.tensors[output].shape or ())))
+    tensor = output
+    while tensor in makers:
+        node = makers[tensor]
+        layout = node.attributes.get("layout")
+        if layout in ("channels_first", "channels_last") and "stride" in node.attributes and len(order) == 4:
+            first = 2 if layout == "channels_first" else 1
+            rows, columns = order.index(first), order.index(first + 1)
+            return rows, columns
+        if node.operator == "transpose":
+            order = _permuted(graph, node, order)
+        data = [one for one in node.inputs if one in makers]
+        if not data or len(graph.tensors[data[0]].shape or ()) != len(order):
+            return None
+        tensor = data[0]
+    return None
+
+
+def _permuted(graph: Graph, node: Node, order: list[int]) -> list[int]:
+    """Which axis of the operand of a transpose each axis of ``output`` is."""
+    permutation = node.attributes.get("permutation")
+    rank = len(order)
+    axes = list(range(rank))[::-1] if not isinstance(permutation, tuple) else [int(one) % rank for one in permutation]  # type: ignore[arg-type]
+    return [axes[one] for one in order]

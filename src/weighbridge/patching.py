@@ -1,0 +1,163 @@
+"""Patches: the first stage of a source runs piece by piece, so that less of it is alive at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from weighbridge import __version__
+from weighbridge.api import Inputs, Module, deployed_of
+from weighbridge.choices import Reserve, WeightBits, devices_of, reserve_of
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.patches.plan import Grid, PatchPlan, planned
+from weighbridge.patches.search import GRIDS, searched
+from weighbridge.report.patched import Patched, Room
+from weighbridge.report.peaks import policy_named
+from weighbridge.sources import Given, Source, check, read
+from weighbridge.written import shown
+
+if TYPE_CHECKING:
+    from weighbridge.devices.device import Device
+
+__all__ = ["in_patches"]
+
+_GRID: Final = re.compile(r"([1-9]\d{0,5})\s*[xX]\s*([1-9]\d{0,5})")
+_POLICY: Final = "live_in_place"
+
+
+def in_patches(  # noqa: PLR0913 - the options are those of the command
+    source: Source | Graph | Module,
+    *,
+    last: str | None = None,
+    grid: str | tuple[int, int] | Iterable[str | tuple[int, int]] = (),
+    policy: str = _POLICY,
+    with_input: bool = True,
+    on: Source | Device | Iterable[Source | Device] = (),
+    reserve: Reserve = (),
+    batch: int | None = None,
+    sequence: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    inputs: Inputs = None,
+    kwargs: Mapping[str, Any] | None = None,
+    weight_bits: WeightBits | None = None,
+    activation_bits: int | None = None,
+    precision: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Patched:
+    """The first stage of a network patch by patch: each patch of its result is computed by itself, of the part of the image that it needs.
+
+    ``last`` is the node that the stage ends with, ``grid`` how many patches above each other and side by side (``"4x4"``), one or several;
+    what is left out is searched for: the stage and the square grid of 2 to 8 with the smallest peak under ``policy``, of these the one
+    with the fewest MACs.  With both given the plan is that one, whether it helps or not.  ``with_input`` holds the input of the
+    network in the same memory while the stage runs; without it each patch reads its part where it lies, in flash or in a camera.
+
+    ``source``, the sizes, widths, ``on`` and ``reserve`` are as in ``weigh``.  A device is compared by its preferred memory for
+    activations.
+
+    Raises what ``weigh`` does, and ``BadSpec`` for a node that no stage can end with, one in the stage that has to see all of its input,
+    a grid finer than the map, and a policy that has no peak here.
+    """
+    given = Given(batch, sequence, dims, inputs, kwargs)
+    grids = tuple(_grids(grid))
+    policy_named(policy)
+    devices, _ = reserve_of(reserve, devices_of(on))
+    if isinstance(source, Graph) and not given.is_empty:
+        raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
+    tell = progress or _quietly
+    if isinstance(source, Graph):
+        graph, origin = source, ""
+    else:
+        check(source, given)
+        graph, _, origin, _ = read(source, given, tell)
+    deployed = deployed_of(graph, weight_bits, activation_bits, precision)
+    tell("looking for the best patches")
+    found = _found(deployed, last, grids, policy, with_input=with_input)
+    made = Patched(
+        tool=f"weighbridge {__version__}",
+        source=origin,
+        name=graph.name,
+        policy=policy,
+        with_input=with_input,
+        before_bytes=found.before_bytes,
+        plan=found.plan,
+        tried=found.tried,
+        reasons=found.reasons,
+        notes=(*deployed.notes, *found.notes),
+    )
+    return replace(made, on=tuple(_room(device, made) for device in devices))
+
+
+class _Found(NamedTuple):
+    """What was found, by a search or by the one plan that was asked for."""
+
+    plan: PatchPlan | None
+    before_bytes: int
+    tried: int
+    reasons: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def _found(deployed: Graph, last: str | None, grids: tuple[Grid, ...], policy: str, *, with_input: bool) -> _Found:
+    if last is not None and len(grids) == 1:
+        plan = planned(deployed, last, grids[0])
+        before = plan.before_bytes.get(policy)
+        if before is None:
+            raise _no_peak(f"there is no peak under {policy}")
+        return _Found(plan, before, 1, {})
+    found = searched(deployed, policy, with_input=with_input, last=last, grids=grids or GRIDS)
+    if isinstance(found, str):
+        raise _no_peak(found)
+    return _Found(found.plan, found.before_bytes, found.tried, found.reasons)
+
+
+def _no_peak(what: str) -> BadSpec:
+    hint = "the policies of patches are pair, live, pair_in_place and live_in_place"
+    return BadSpec(what, where="policy", hint=hint)
+
+
+def _room(device: Device, made: Patched) -> Room:
+    """The verdicts of a device by its preferred memory for activations."""
+    from weighbridge.devices.device import ACTIVATIONS
+
+    memory = device.memory_for(ACTIVATIONS)
+    if memory is None:
+        return Room(device.name, None, None, None, None, None)
+    room, after = memory.block_bytes, made.after_bytes
+    before = "fits" if made.before_bytes <= room else "does not fit"
+    if after is None:
+        return Room(device.name, memory.name, room, before, None, None)
+    return Room(
+        device.name, memory.name, room, before, "fits" if after <= room else "does not fit", max(0, after - room)
+    )
+
+
+def _grids(grid: object) -> Iterator[Grid]:
+    """Each of what may be one or several.  Raises ``BadSpec``."""
+    one = isinstance(grid, str) or (
+        isinstance(grid, tuple) and len(grid) == 2 and all(type(side) is int for side in grid)
+    )
+    given: object = (grid,) if one else grid
+    if not isinstance(given, Iterable):
+        raise _no_grid(grid)
+    for each in given:
+        found = _GRID.fullmatch(each.strip()) if isinstance(each, str) else None
+        if found is not None:
+            yield Grid(int(found[1]), int(found[2]))
+        elif isinstance(each, tuple) and len(each) == 2 and all(type(side) is int and side > 0 for side in each):
+            yield Grid(*each)
+        else:
+            raise _no_grid(each)
+
+
+def _no_grid(given: object) -> BadSpec:
+    return BadSpec(
+        f"{shown(given)} is no grid", where="grid", hint="write 4x4: patches above each other, and side by side"
+    )
+
+
+def _quietly(stage: str) -> None:
+    """Tell nobody."""

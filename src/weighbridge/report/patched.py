@@ -1,0 +1,81 @@
+"""A network whose first stage runs patch by patch: what that saves, what it costs, and which boards have room for it then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.patches.plan import PatchPlan
+
+__all__ = ["Patched", "Room"]
+
+SCHEMA: Final = 1
+
+
+class Room(NamedTuple):
+    """What a device has for activations, in one piece, and whether that is enough without patches and with them.
+
+    ``available_bytes`` are those of the memory ``region``; None, and no verdict, where the device has none for activations.  A verdict
+    is "fits" or "does not fit"; ``short_bytes`` are missing with patches, 0 where it fits.
+    """
+
+    device: str
+    region: str | None
+    available_bytes: int | None
+    before: str | None
+    after: str | None
+    short_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """``plan`` is the best that was found, or the one that was asked for; None where no patches make the peak smaller.
+
+    Bytes are by the memory policy ``policy``, without patches ``before_bytes``; ``with_input`` says whether the input of the network
+    lies in the same memory while the stage runs.  ``tried`` are the stages and grids that were looked at, ``reasons`` why a node can
+    end no stage, by its name.
+    """
+
+    tool: str
+    source: str
+    name: str
+    policy: str
+    with_input: bool
+    before_bytes: int
+    plan: PatchPlan | None
+    tried: int
+    reasons: Mapping[str, str]
+    on: tuple[Room, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    @property
+    def after_bytes(self) -> int | None:
+        """The peak with patches; None without a plan, and where a size is unknown."""
+        if self.plan is None:
+            return None
+        return (self.plan.with_input_bytes if self.with_input else self.plan.peak_bytes)[self.policy]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain dicts, lists, numbers and strings, as the JSON has them."""
+        from weighbridge.report.json import plain
+
+        lost: list[float] = []
+        names = ("schema", "tool", "source", "name", "policy", "with_input", "before_bytes", "after_bytes")
+        found: dict[str, object] = {name: getattr(self, name) for name in names}
+        return {
+            **found,
+            "plan": plain(self.plan, lost),
+            "tried": self.tried,
+            "reasons": dict(self.reasons),
+            "on": plain(self.on, lost),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """The JSON text, ending in a newline."""
+        from weighbridge.report.json import layout
+
+        return layout(self.to_dict())

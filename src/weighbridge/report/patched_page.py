@@ -1,0 +1,212 @@
+"""Patches for people: what they save and what they cost, every policy in a table, and the patches as they lie on the image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from weighbridge.errors import printable
+from weighbridge.patches.plan import PatchPlan
+from weighbridge.report.grid import Column, Grid, GridRow
+from weighbridge.report.page import Table
+from weighbridge.report.patched import Patched
+from weighbridge.report.spans import Line, text_of
+from weighbridge.report.terminal import Look
+from weighbridge.report.told import Told, lines_of, markdown_of
+from weighbridge.units import binary_bytes, exact, significant
+
+__all__ = ["grids", "lines", "markdown", "said", "sentences", "subtitle", "table", "text", "title"]
+
+_UNKNOWN: Final = "?"
+_NAME: Final = 60
+
+
+def lines(found: Patched, look: Look) -> Iterator[Line]:
+    """The page as lines of spans."""
+    return lines_of(_told(found), look)
+
+
+def text(found: Patched, look: Look) -> str:
+    """The page as plain text."""
+    return text_of(lines(found, look))
+
+
+def markdown(found: Patched) -> str:
+    """The page as Markdown."""
+    return markdown_of(_told(found))
+
+
+def _told(found: Patched) -> Told:
+    return Told(
+        title(found),
+        subtitle(found),
+        (),
+        sentences(found),
+        grids(found),
+        said(found),
+        found.tool,
+    )
+
+
+def title(found: Patched) -> str:
+    """The network."""
+    return f"{printable(found.name, _NAME)} in patches"
+
+
+def subtitle(found: Patched) -> str:
+    """By which rule memory is counted."""
+    given = "the input in the same memory" if found.with_input else "the input read where it lies"
+    return f"peak memory by the policy {found.policy}, {given}"
+
+
+def table(found: Patched) -> Table:
+    """A row a patch with raw values, for formats that are computed on."""
+    plan = found.plan
+    columns = ("row", "column", "first_row", "rows", "first_column", "columns", "macs", f"{found.policy}_bytes")
+    patches = () if plan is None else plan.patches
+    across = 1 if plan is None else plan.grid.columns
+    return Table(
+        columns,
+        tuple(
+            (
+                place // across,
+                place % across,
+                one.rows.start,
+                one.rows.size,
+                one.columns.start,
+                one.columns.size,
+                one.macs,
+                one.peak_bytes[found.policy],
+            )
+            for place, one in enumerate(patches)
+        ),
+    )
+
+
+def sentences(found: Patched) -> Iterator[str]:
+    """What patches come to, and for each device whether it has room then."""
+    plan, after = found.plan, found.after_bytes
+    if plan is None:
+        yield f"no patches make the peak of {_bytes(found.before_bytes)} smaller: {_tried(found)}"
+    elif after is None:
+        yield "what patches come to is unknown, as the sizes of some tensors are"
+    else:
+        yield f"{_outcome(found.before_bytes, after)}: {_what(plan)}"
+        yield _work(plan)
+    for one in found.on:
+        if one.available_bytes is None:
+            yield f"{printable(one.device, _NAME)}: it has no memory for activations"
+            continue
+        room = f"{exact(one.available_bytes)} B of {printable(one.region or '', _NAME)}"
+        with_patches = "" if one.after is None else f", in patches it {one.after}"
+        short = f" by {exact(one.short_bytes)} B" if one.short_bytes else ""
+        yield f"{printable(one.device, _NAME)}, {room}: in one piece it {one.before}{with_patches}{short}"
+
+
+def _outcome(before: int, after: int) -> str:
+    if after < before:
+        return f"peak {_bytes(after)} in place of {_bytes(before)}, {significant(before / after)} times less"
+    if after == before:
+        return f"the peak stays at {_bytes(before)}: these patches do not help"
+    return f"these patches raise the peak from {_bytes(before)} to {_bytes(after)}: they do not help"
+
+
+def _what(plan: PatchPlan) -> str:
+    rows, columns = plan.grid
+    count = f"{exact(len(plan.nodes))} layers" if len(plan.nodes) > 1 else "one layer"
+    return f"{rows} x {columns} patches of the first {count}, up to {printable(plan.last, _NAME)}"
+
+
+def _work(plan: PatchPlan) -> str:
+    more = plan.clipped_macs - plan.stage_macs
+    if not more:
+        return "no MAC is done twice"
+    of_stage = f"{more / plan.stage_macs:.1%} of the stage" if plan.stage_macs else ""
+    of_network = f"{more / plan.network_macs:.1%} of the network" if plan.network_macs else ""
+    return f"{exact(more)} MACs are done again where patches overlap: {', '.join(filter(None, (of_stage, of_network)))}"
+
+
+def _tried(found: Patched) -> str:
+    if not found.tried:
+        return "no stage at the beginning of the network has less behind it"
+    return f"{exact(found.tried)} stages and grids were tried"
+
+
+def grids(found: Patched) -> Iterator[Grid]:
+    """The peaks by policy, and the patches."""
+    plan = found.plan
+    if plan is None:
+        return
+    yield _policies(plan)
+    yield _patches(plan, found.policy)
+
+
+def _policies(plan: PatchPlan) -> Grid:
+    columns = ("policy", "in one piece", "largest patch", "behind the stage", "peak", "peak, input held")
+    rows = [
+        GridRow(
+            (
+                policy,
+                _short(plan.before_bytes[policy]),
+                _short(plan.patch_bytes[policy]),
+                _short(plan.rest_bytes[policy]),
+                _short(plan.peak_bytes[policy]),
+                _short(plan.with_input_bytes[policy]),
+            )
+        )
+        for policy in plan.peak_bytes
+    ]
+    buffer, given = _short(plan.buffer_bytes), _short(plan.input_bytes)
+    notes = (
+        f"the peak is the larger of what is alive behind the stage and of a patch with the result that all patches fill ({buffer} B)",
+        f"the input of the network takes {given} B; in one piece it is held until its last reader has run",
+    )
+    return Grid(
+        "peak memory in bytes",
+        tuple(Column(name, is_number=place > 0) for place, name in enumerate(columns)),
+        tuple(rows),
+        notes,
+    )
+
+
+def _patches(plan: PatchPlan, policy: str) -> Grid:
+    """What each patch is of, and needs; patches that are alike in one row."""
+    columns = ("patch", "of the result", "of the input", "MACs", "bytes alive")
+    groups: dict[tuple[str, str, str, str], list[int]] = {}
+    for place, one in enumerate(plan.patches):
+        needed = ", ".join("x".join(str(span.size) for span in box) for box in one.inputs.values())
+        key = (f"{one.rows.size}x{one.columns.size}", needed, exact(one.macs), _short(one.peak_bytes[policy]))
+        groups.setdefault(key, []).append(place)
+    rows = [GridRow((_places(places, plan.grid.columns), *key)) for key, places in groups.items()]
+    beyond = (
+        f"all patches together {exact(plan.clipped_macs)} MACs, and {exact(plan.full_macs)} where halos go on beyond the borders of the "
+        f"maps, as some runtimes compute them; in one piece {exact(plan.stage_macs)}"
+    )
+    notes = (f"bytes alive by the policy {policy}, without input and result", beyond)
+    return Grid(
+        "patches",
+        tuple(Column(name, is_number=place > 2) for place, name in enumerate(columns)),
+        tuple(rows),
+        notes,
+    )
+
+
+def _places(places: list[int], columns: int) -> str:
+    """Row and column of the first, and how many more are alike."""
+    first = f"{places[0] // columns + 1},{places[0] % columns + 1}"
+    return first if len(places) == 1 else f"{first} and {exact(len(places) - 1)} more"
+
+
+def said(found: Patched) -> list[str]:
+    """The notes, and why some nodes can end no stage."""
+    notes = [printable(note, 600) for note in found.notes]
+    ends = [f"{printable(name, _NAME)}: {printable(why, 200)}" for name, why in list(found.reasons.items())[:3]]
+    return [*notes, *ends]
+
+
+def _bytes(size: int) -> str:
+    return f"{exact(size)} B ({binary_bytes(size)})"
+
+
+def _short(size: int | None) -> str:
+    return _UNKNOWN if size is None else exact(size)

@@ -1,0 +1,172 @@
+"""Random first stages of networks: windows of every kind, residuals, joins, crops, borders, both layouts."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
+from weighbridge.errors import GraphError
+from weighbridge.graph import Graph, Role
+
+__all__ = ["random_stages"]
+
+FLOAT = DTYPES["float32"]
+_MOST_CHANNELS = 12
+
+
+class _Growing:
+    """Steps on the tensor that the network has come to; ``last`` says whether its channels stand last."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.draw = draw
+        self.builder = Builder("random")
+        self.count = 0
+        self.last = False
+        shape = (1, draw(st.integers(1, 3)), draw(st.integers(4, 19)), draw(st.integers(4, 19)))
+        self.x = self.builder.input("x", shape, FLOAT)
+
+    @property
+    def layout(self) -> str:
+        return "channels_last" if self.last else "channels_first"
+
+    @property
+    def channel_axis(self) -> int:
+        return 3 if self.last else 1
+
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        return self.builder.tensors[tensor].shape
+
+    def channels(self, tensor: str) -> int:
+        return self.shape(tensor)[self.channel_axis]
+
+    def add(self, operator: str, operands, attributes=None) -> str:
+        self.count += 1
+        return self.builder.add(operator, operands, attributes, name=f"{operator}{self.count}")[0]
+
+    def stored(self, shape: tuple[int, ...]) -> str:
+        self.count += 1
+        return self.builder.stored(f"w{self.count}", shape, FLOAT, Role.PARAMETER)
+
+    def window(self) -> dict[str, object]:
+        pads = st.one_of(
+            st.integers(0, 2),
+            st.tuples(*[st.integers(0, 2)] * 2),
+            st.tuples(*[st.integers(0, 2)] * 4),
+            st.sampled_from(["same_upper", "same_lower", "valid"]),
+        )
+        pair = lambda most: st.one_of(st.integers(1, most), st.tuples(st.integers(1, most), st.integers(1, most)))  # noqa: E731
+        return {
+            "stride": self.draw(pair(3)),
+            "dilation": self.draw(pair(2)),
+            "padding": self.draw(pads),
+            "layout": self.layout,
+        }
+
+    def conv(self, x: str, **fixed: object) -> str:
+        c_i = self.channels(x)
+        groups = self.draw(st.sampled_from([one for one in (1, 2, c_i) if c_i % one == 0]))
+        c_o = min(groups * self.draw(st.integers(1, 2)), _MOST_CHANNELS)
+        if c_o % groups:
+            groups, c_o = 1, 2
+        taps = (self.draw(st.integers(1, 4)), self.draw(st.integers(1, 4)))
+        w = self.stored((c_o, *taps, c_i // groups) if self.last else (c_o, c_i // groups, *taps))
+        operands = [("x", x), ("w", w)]
+        if self.draw(st.booleans()):
+            operands.append(("b", self.stored((c_o,))))
+        weight_layout = "o_spatial_i" if self.last else "oi_spatial"
+        return self.add("conv", operands, {**self.window(), **fixed, "groups": groups, "weight_layout": weight_layout})
+
+    def pool(self, x: str) -> str:
+        kernel = (self.draw(st.integers(1, 3)), self.draw(st.integers(1, 3)))
+        around = self.draw(st.tuples(*[st.integers(0, (side - 1) // 2) for side in (*kernel, *kernel)]))
+        attributes = {**self.window(), "kernel": kernel, "padding": around, "dilation": 1}
+        if self.draw(st.booleans()):
+            return self.add("max_pool", [("x", x)], {**attributes, "ceil_mode": self.draw(st.booleans())})
+        return self.add("average_pool", [("x", x)], {**attributes, "count_include_pad": self.draw(st.booleans())})
+
+    def residual(self, x: str) -> str:
+        """x and what windows of stride 1 make of it, added up, or joined."""
+        kept = {"stride": 1, "padding": self.draw(st.sampled_from(["same_upper", "same_lower"]))}
+        inner = self.conv(self.function(x), **kept)
+        if self.draw(st.booleans()):
+            inner = self.conv(inner, **kept)
+        if self.channels(inner) == self.channels(x) and self.draw(st.booleans()):
+            return self.add("add", [("a", inner), ("b", x)])
+        if self.channels(inner) + self.channels(x) > _MOST_CHANNELS:
+            return inner
+        return self.add("concat", [("xs", x), ("xs", inner)], {"axis": self.channel_axis})
+
+    def function(self, x: str) -> str:
+        return self.add("relu", [("x", x)]) if self.draw(st.booleans()) else x
+
+    def norm(self, x: str) -> str:
+        each = [(name, self.stored((self.channels(x),))) for name in ("scale", "bias", "mean", "variance")]
+        return self.add("batch_norm", [("x", x), *each], {"layout": self.layout})
+
+    def bordered(self, x: str) -> str:
+        rows = 1 if self.last else 2
+        pads = self.draw(st.tuples(*[st.integers(-1, 2)] * 4))
+        return self.add("pad", [("x", x)], {"pads": pads, "axes": (rows, rows + 1)})
+
+    def cropped(self, x: str) -> str:
+        rows = 1 if self.last else 2
+        starts = self.draw(st.tuples(st.integers(0, 2), st.integers(0, 2)))
+        steps = self.draw(st.tuples(st.integers(1, 2), st.integers(1, 2)))
+        ends = tuple(self.shape(x)[rows + axis] - self.draw(st.integers(0, 1)) for axis in (0, 1))
+        return self.add("slice", [("x", x)], {"starts": starts, "ends": ends, "axes": (rows, rows + 1), "steps": steps})
+
+    def scaled(self, x: str) -> str:
+        """By a map that is stored, or by a number for each channel."""
+        shape = (
+            self.shape(x)
+            if self.draw(st.booleans())
+            else tuple(size if axis == self.channel_axis else 1 for axis, size in enumerate(self.shape(x)))
+        )
+        return self.add("mul", [("a", x), ("b", self.stored(shape))])
+
+    def turned(self, x: str) -> str:
+        """In the other layout."""
+        self.last = not self.last
+        return self.add("transpose", [("x", x)], {"permutation": (0, 2, 3, 1) if self.last else (0, 3, 1, 2)})
+
+
+_STEPS = (
+    "conv",
+    "conv",
+    "conv",
+    "pool",
+    "residual",
+    "residual",
+    "function",
+    "norm",
+    "bordered",
+    "cropped",
+    "scaled",
+    "turned",
+)
+
+
+@st.composite
+def random_stages(draw: st.DrawFn) -> tuple[Graph, str]:
+    """A network, and the name of the node that its stage ends with; what follows that is one more node."""
+    growing = _Growing(draw)
+    growing.x = growing.conv(growing.x, padding="same_upper")
+    for step in draw(st.lists(st.sampled_from(_STEPS), max_size=5)):
+        before, count, last = growing.x, growing.count, growing.last
+        start = len(growing.builder.nodes)
+        try:
+            found = getattr(growing, step)(growing.x)
+        except GraphError:
+            growing.builder.take_back(start)
+            growing.last = last
+            continue
+        if min(growing.shape(found)) < 1:
+            growing.builder.take_back(start)
+            growing.x, growing.last = before, last
+            continue
+        growing.x = found
+        assert count <= growing.count
+    end = growing.builder.nodes[-1].name
+    growing.x = growing.add("relu", [("x", growing.x)])
+    return growing.builder.graph([growing.x]), end

@@ -1,0 +1,123 @@
+"""What patches take: the published plan to the byte, and what every plan has to keep to."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.patches.networks import branched, deployed
+from weighbridge.errors import BadSpec
+from weighbridge.memory import plan
+from weighbridge.operators.table import OPERATORS
+from weighbridge.patches.plan import Grid, PatchPlan, peaks_in, planned
+from weighbridge.patches.stage import stage_to
+
+
+@pytest.fixture(scope="module")
+def published(shared: Path) -> dict[str, Any]:
+    return tomllib.loads((shared / "facts" / "published.toml").read_text(encoding="utf-8"))["patch_based"]
+
+
+@pytest.fixture(scope="module")
+def paper() -> PatchPlan:
+    """MobileNetV2 in 8 bits, 4 x 4 patches through block 4, the first of 28 x 28 x 32."""
+    return planned(deployed("mobilenet_v2"), "block4.project", Grid(4, 4))
+
+
+def test_the_published_plan_to_the_byte(paper: PatchPlan) -> None:
+    """MCUNetV2 (Lin et al., NeurIPS 2021): without the input, as the paper counts."""
+    assert paper.stage_macs == 91_282_688
+    assert paper.full_macs == 129_517_568
+    assert paper.clipped_macs == 119_202_032
+    assert paper.patch_bytes["pair_in_place"] == paper.patch_bytes["live_in_place"] == 137_200
+    assert paper.patch_bytes["pair"] == paper.patch_bytes["live"] == 145_344
+    assert paper.buffer_bytes == 25_088
+    assert paper.peak_bytes["pair_in_place"] == 175_616
+    assert paper.rest_bytes["live_in_place"] == paper.peak_bytes["live_in_place"] == 200_704
+    assert [one.inputs["image"][2].size for one in paper.patches[::4]] == [62, 75, 75, 69]
+    assert [one.inputs["image"][3].size for one in paper.patches[:4]] == [62, 75, 75, 69]
+
+
+def test_that_is_what_the_facts_say(paper: PatchPlan, published: dict[str, Any]) -> None:
+    assert published["stage_macs"] == paper.stage_macs
+    assert published["stage_macs_every_patch_full"] == paper.full_macs
+    assert published["stage_macs_clipped"] == paper.clipped_macs
+    assert published["network_peak_B"] == paper.peak_bytes["pair_in_place"]
+    assert published["patch_stage_peak_B"] == {
+        "in_place": paper.patch_bytes["pair_in_place"],
+        "plain": paper.patch_bytes["pair"],
+        "output_buffer": paper.buffer_bytes,
+    }
+
+
+def test_the_input_is_told_beside(paper: PatchPlan) -> None:
+    assert paper.input_bytes == 3 * 224 * 224
+    assert paper.with_input_bytes["pair_in_place"] == 137_200 + 25_088 + 150_528
+    assert paper.before_bytes == {
+        policy: plan(deployed("mobilenet_v2")).peak_bytes[policy] for policy in paper.before_bytes
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "grid"),
+    [
+        ("mobilenet_v2", "block3.add", Grid(3, 5)),
+        ("mobilenet_v2", "block2.project", Grid(1, 1)),
+        ("resnet18", "maxpool", Grid(4, 2)),
+        ("mcunet_in4", "block6.add", Grid(2, 2)),
+        ("alexnet", "pool2", Grid(3, 3)),
+    ],
+)
+def test_the_largest_patches_are_the_peak_of_all(name: str, last: str, grid: Grid) -> None:
+    graph = deployed(name)
+    found = planned(graph, last, grid)
+    for policy, size in found.patch_bytes.items():
+        assert size == max(one.peak_bytes[policy] for one in found.patches), policy
+    assert len(found.patches) == grid.patches
+
+
+def test_one_patch_is_the_stage_itself() -> None:
+    graph = deployed("mobilenet_v2")
+    found = planned(graph, "block4.project", Grid(1, 1))
+    assert found.stage_macs == found.clipped_macs
+    (patch,) = found.patches
+    assert patch.inputs["image"][2:] == ((0, 224), (0, 224))
+
+
+def test_finer_grids_take_less_memory_and_more_work() -> None:
+    graph = deployed("mobilenet_v2")
+    plans = [planned(graph, "block3.add", Grid(size, size)) for size in (1, 2, 4, 7)]
+    sizes = [one.patch_bytes["live"] for one in plans]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 4
+    macs = [one.clipped_macs for one in plans]
+    assert macs == sorted(macs)
+    assert all(one.clipped_macs <= one.full_macs for one in plans)
+
+
+def test_residuals_keep_what_they_add() -> None:
+    """The halo of the longer branch is computed of the stem, and the shorter one reads its part where it lies."""
+    graph = branched()
+    (patch, *_) = planned(graph, "met", Grid(2, 2)).patches
+    # 3 x 3 of the result; the stem with a row and a column more, 4 x 4, of 8 x 8 of the image and its border
+    assert patch.inputs["x"] == ((0, 1), (0, 3), (0, 8), (0, 8))
+    assert patch.peak_bytes["live"] == 8 * (4 * 4 + 3 * 3 + 3 * 3)
+
+
+def test_a_grid_finer_than_the_map_is_refused() -> None:
+    with pytest.raises(BadSpec, match="grid: 7 x 2 patches of a map of 6 x 6"):
+        planned(branched(), "met", Grid(7, 2))
+    with pytest.raises(BadSpec, match="grid: 0 x 2 patches"):
+        planned(branched(), "met", Grid(0, 2))
+
+
+def test_peaks_alone_are_those_of_the_plan() -> None:
+    graph = deployed("mobilenet_v2")
+    stage = stage_to(graph, "block3.add", OPERATORS)
+    peaks, found = peaks_in(graph, stage, Grid(4, 4)), planned(graph, "block3.add", Grid(4, 4))
+    for policy in found.peak_bytes:
+        assert peaks.peak_bytes(policy) == found.peak_bytes[policy]
+        assert peaks.peak_bytes(policy, with_input=True) == found.with_input_bytes[policy]

@@ -1,0 +1,99 @@
+"""The search: the best of what there is, and a plain answer where patches do not help."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tests.patches.networks import branched, deployed
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph
+from weighbridge.memory import plan
+from weighbridge.operators.table import OPERATORS
+from weighbridge.patches.plan import Grid, planned
+from weighbridge.patches.search import Searched, searched
+from weighbridge.patches.stage import stages
+
+GRIDS = (Grid(2, 2), Grid(3, 3), Grid(5, 2))
+
+
+@pytest.mark.parametrize("with_input", [False, True])
+@pytest.mark.parametrize("policy", ["live", "pair_in_place"])
+@pytest.mark.parametrize("name", ["branched", "lenet5", "mobilenet_v2:resolution=64"])
+def test_nothing_is_better_than_what_is_found(name: str, policy: str, *, with_input: bool) -> None:
+    """Every stage and every grid tried one by one."""
+    graph = branched() if name == "branched" else deployed(name)
+    before = plan(graph).peak_bytes[policy]
+    all_peaks = []
+    for end, grid in product(stages(graph, OPERATORS), GRIDS):
+        try:
+            one = planned(graph, end, grid)
+        except BadSpec:
+            continue
+        all_peaks.append((one.with_input_bytes if with_input else one.peak_bytes)[policy])
+    found = searched(graph, policy, with_input=with_input, grids=GRIDS)
+    assert isinstance(found, Searched)
+    assert found.before_bytes == before
+    if min(all_peaks, default=before) >= before:
+        assert found.plan is None
+    else:
+        assert found.plan is not None
+        assert (found.plan.with_input_bytes if with_input else found.plan.peak_bytes)[policy] == min(all_peaks)
+
+
+def test_the_search_finds_the_plan_of_the_paper() -> None:
+    """The same blocks, under the paper's way to count: in place, pairs, without the input."""
+    found = searched(deployed("mobilenet_v2"), "pair_in_place")
+    assert isinstance(found, Searched)
+    assert found.plan is not None
+    assert (found.plan.last, found.plan.grid) == ("block4.project", Grid(4, 4))
+    assert found.plan.peak_bytes["pair_in_place"] == 175_616
+
+
+def widening() -> Graph:
+    """A network whose peak is at its end: patches of its beginning change nothing."""
+    builder, kind = Builder("widening"), DTYPES["int8"]
+    x = builder.input("x", (1, 1, 16, 16), kind)
+    for place, channels in enumerate((2, 4, 64, 128)):
+        w = builder.stored(f"w{place}", (channels, builder.tensors[x].shape[1], 3, 3), kind)
+        x = builder.add("conv", [("x", x), ("w", w)], {"padding": 1}, name=f"conv{place}")[0]
+    return builder.graph([x])
+
+
+def test_a_network_that_patches_do_not_help_is_told_so() -> None:
+    found = searched(widening(), "live")
+    assert isinstance(found, Searched)
+    assert found.plan is None
+    assert found.before_bytes == (64 + 128) * 256
+
+
+def test_a_network_whose_peak_patches_raise_is_told_so() -> None:
+    """One stage, chosen by hand: its output is kept while its patches run, and the image too."""
+    plan_ = planned(widening(), "conv2", Grid(2, 2))
+    assert plan_.with_input_bytes["live"] >= plan_.before_bytes["live"]
+    found = searched(widening(), "live", with_input=True, last="conv2")
+    assert isinstance(found, Searched)
+    assert found.plan is None
+    assert found.tried > 0
+
+
+def test_a_stage_that_is_asked_for_is_the_one_that_is_tried() -> None:
+    found = searched(deployed("mobilenet_v2"), "live", last="block2.project", grids=[Grid(2, 3)])
+    assert isinstance(found, Searched)
+    assert found.plan is not None
+    assert (found.plan.last, found.plan.grid, found.tried) == ("block2.project", Grid(2, 3), 1)
+    with pytest.raises(BadSpec, match="lies inside a branch"):
+        searched(branched(), "live", last="left")
+
+
+def test_of_squares_none_is_tried_beyond_the_first_that_is_fine_enough() -> None:
+    found = searched(deployed("mobilenet_v2"), "pair_in_place", last="block4.project")
+    assert isinstance(found, Searched)
+    assert found.tried == 3  # 2, 3, 4: behind the stage more is alive than in these
+
+
+def test_a_policy_without_a_peak() -> None:
+    assert searched(branched(), "eager") == "there is no peak under eager"
