@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     )
     from weighbridge.frontends.torch_inputs import TensorSpec
     from weighbridge.graph import Graph
+    from weighbridge.ordering import best_order
+    from weighbridge.patching import in_patches
     from weighbridge.report import Report
     from weighbridge.report.comparison import Comparison
+    from weighbridge.report.ordered import Ordered
+    from weighbridge.report.patched import Patched
     from weighbridge.report.what_if import WhatIf
 
 __all__ = [
@@ -43,15 +47,19 @@ __all__ = [
     "GraphError",
     "MissingExtra",
     "NeedsShape",
+    "Ordered",
+    "Patched",
     "Report",
     "TensorSpec",
     "UnsupportedFormat",
     "WeighbridgeError",
     "WhatIf",
     "__version__",
+    "best_order",
     "check",
     "compare",
     "compress",
+    "in_patches",
     "load",
     "weigh",
     "what_if",
@@ -61,9 +69,11 @@ __version__ = "0.1.0.dev0"
 
 # A module for every public name: each is imported when it is first used, so that `import weighbridge` costs next to nothing.
 _HOMES = {
+    "best_order": "ordering",
     "compare": "comparing",
     "check": "checking",
     "compress": "compressing",
+    "in_patches": "patching",
     "load": "api",
     "weigh": "api",
     "what_if": "changing",
@@ -72,6 +82,8 @@ _HOMES = {
     "Compression": "compression.record",
     "Graph": "graph",
     "Report": "report",
+    "Ordered": "report.ordered",
+    "Patched": "report.patched",
     "WhatIf": "report.what_if",
     "TensorSpec": "frontends.torch_inputs",
 }

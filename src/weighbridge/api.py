@@ -242,14 +242,19 @@ def demand_of(graph: Graph, precision: str | None = None) -> Demand:
     return demand(deployed, facts, memory)
 
 
-def deployed_of(graph: Graph, weight_bits: WeightBits | None = None, activation_bits: int | None = None) -> Graph:
+def deployed_of(
+    graph: Graph,
+    weight_bits: WeightBits | None = None,
+    activation_bits: int | None = None,
+    precision: str | None = None,
+) -> Graph:
     """The graph that runs, at the widths that are asked for: what ``weigh`` plans the memory of and counts.
 
-    Raises ``BadSpec`` for a width or a target that does not exist.
+    Raises ``BadSpec`` for a width, a precision or a target that does not exist.
     """
     from weighbridge.passes import deploy
 
-    rules, _ = widths_of(weight_bits, activation_bits, None)
+    rules, _ = widths_of(weight_bits, activation_bits, precision)
     return deploy(_held(graph, Choices((), rules, None, None, False)))
 
 
@@ -368,4 +373,5 @@ def _on_device(
         deadline=found.deadline,
         notes=found.notes,
         roofline=found.roofline,
+        expected=found.expected,
     )

@@ -17,7 +17,9 @@ from weighbridge.cli.compress_command import COMMANDS as COMPRESS
 from weighbridge.cli.cost_options import ACTIVATION_BITS, COSTS, ENERGY, FPS, RESERVE, WEIGHT_BITS
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
 from weighbridge.cli.options import at_options
+from weighbridge.cli.order_command import COMMANDS as ORDER
 from weighbridge.cli.output_options import output_options
+from weighbridge.cli.patches_command import COMMANDS as PATCHES
 from weighbridge.cli.saved_commands import COMMANDS as SAVED
 from weighbridge.cli.size_options import size_options
 from weighbridge.cli.web_commands import COMMANDS as WEB
@@ -298,5 +300,5 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
     return lambda: carry_out(request)
 
 
-for _command in (*CALCULATORS, *COMPARE, *CHECK, *COMPRESS, *SAVED, *WEB, *WHAT_IF):
+for _command in (*CALCULATORS, *COMPARE, *CHECK, *COMPRESS, *ORDER, *PATCHES, *SAVED, *WEB, *WHAT_IF):
     app.add_command(_command)

@@ -1,0 +1,81 @@
+"""Carries out ``weighbridge order``: searches, writes, and returns the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from weighbridge.cli.output import FILE_WIDTH, to_every, write_to
+from weighbridge.cli.progress import progress
+from weighbridge.cli.source_call import called
+from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
+from weighbridge.named_tuple import NamedTuple
+from weighbridge.ordering import best_order
+from weighbridge.report.ordered import Ordered
+from weighbridge.report.ordered_page import lines, markdown, table, text
+from weighbridge.report.terminal import Look
+from weighbridge.stated_options import dims_of
+
+__all__ = ["Request", "carry_out"]
+
+
+class Request(NamedTuple):
+    """The options as they were written."""
+
+    source: str
+    batch: int | None = None
+    sequence: int | None = None
+    dims: Sequence[str] = ()
+    inputs: Sequence[str] = ()
+    weight_bits: Sequence[str] = ()
+    activation_bits: int | None = None
+    precision: str | None = None
+    most_states: int | None = None
+    json: str | None = None
+    csv: str | None = None
+    markdown: str | None = None
+    outputs: Sequence[str] = ()
+    all_rows: bool = False
+
+
+def carry_out(request: Request) -> int:
+    """Search, write everything that was asked for, and return the exit code.  Every option is looked at before the work begins."""
+    output = Output(request.json, request.csv, request.markdown, request.outputs)
+    targets = targets_of(output, inputs_of(request.source))
+    limit: dict[str, Any] = {} if request.most_states is None else {"most_states": request.most_states}
+    with progress() as tell:
+        found = called(
+            best_order,
+            request.source,
+            request.inputs,
+            tell,
+            batch=request.batch,
+            sequence=request.sequence,
+            dims=dict(dims_of(request.dims)),
+            weight_bits=request.weight_bits or None,
+            activation_bits=request.activation_bits,
+            precision=request.precision,
+            **limit,
+        )
+    found = found if found.source else replace(found, source=request.source)
+    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    return 0
+
+
+def _write(found: Ordered, target: Target, *, all_rows: bool) -> None:
+    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
+
+
+def _content(found: Ordered, kind: str) -> str:
+    if kind == "json":
+        return found.to_json()
+    if kind == "html":
+        from weighbridge.report.ordered_html import render as render_page
+
+        return render_page(found)
+    if kind == "csv":
+        from weighbridge.report.csv import render
+
+        return render(table(found))
+    return markdown(found) if kind == "markdown" else text(found, Look(FILE_WIDTH))

@@ -1,0 +1,101 @@
+"""Order: the layers of a source run in the order in which the least is alive at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from weighbridge import __version__
+from weighbridge.api import Inputs, Module, deployed_of
+from weighbridge.choices import WeightBits
+from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph
+from weighbridge.memory import plan
+from weighbridge.memory.in_place import savings
+from weighbridge.memory.lifetimes import Lifetimes, lifetimes
+from weighbridge.memory.order import MOST_STATES, least_peak
+from weighbridge.memory.records import MemoryPlan
+from weighbridge.operators.table import OPERATORS
+from weighbridge.passes.reordered import reordered
+from weighbridge.report.ordered import Moved, Ordered, Overwrite
+from weighbridge.sources import Given, Source, check, read
+
+__all__ = ["best_order"]
+
+
+def best_order(
+    source: Source | Graph | Module,
+    *,
+    batch: int | None = None,
+    sequence: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    inputs: Inputs = None,
+    kwargs: Mapping[str, Any] | None = None,
+    weight_bits: WeightBits | None = None,
+    activation_bits: int | None = None,
+    precision: str | None = None,
+    most_states: int = MOST_STATES,
+    progress: Callable[[str], None] | None = None,
+) -> Ordered:
+    """The order of execution with the smallest peak under the policy ``live``, with the lower bound that no order goes below, and what
+    each kernel that may write its result over an operand would save.
+
+    The search is exact where the branches between two layers that every order has in one place have no more than ``most_states``
+    states; beyond it a beam finds an order.  ``source``, the sizes and widths are as in ``weigh``.
+
+    Raises what ``weigh`` does, and ``BadSpec`` where the size of a tensor is unknown.
+    """
+    given = Given(batch, sequence, dims, inputs, kwargs)
+    tell = progress or _quietly
+    if isinstance(source, Graph):
+        if not given.is_empty:
+            raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
+        graph, origin = source, ""
+    else:
+        check(source, given)
+        graph, _, origin, _ = read(source, given, tell)
+    deployed = deployed_of(graph, weight_bits, activation_bits, precision)
+    tell("looking for the best order")
+    found = least_peak(deployed, OPERATORS, most_states)
+    if isinstance(found, str):
+        raise BadSpec(
+            f"no order can be told: {found}", where=graph.name, hint="give the sizes that the source leaves open"
+        )
+    spans, before = lifetimes(deployed, OPERATORS), plan(deployed)
+    after = plan(reordered(deployed, found.places, OPERATORS))
+    names = [node.name for node in spans.nodes]
+    return Ordered(
+        tool=f"weighbridge {__version__}",
+        source=origin,
+        name=graph.name,
+        before_bytes=found.before_bytes,
+        peak_bytes=found.peak_bytes,
+        bound_bytes=found.bound_bytes,
+        is_least=found.is_least,
+        states=found.states,
+        order=tuple(names[place] for place in found.places),
+        moved=tuple(
+            Moved(names[place], spans.nodes[place].operator, place, time)
+            for time, place in enumerate(found.places)
+            if place != time
+        ),
+        policies={name: (before.peak_bytes[name], after.peak_bytes.get(name)) for name in before.peak_bytes},
+        overwrites=tuple(_overwrites(deployed, spans, before)),
+        notes=deployed.notes,
+    )
+
+
+def _overwrites(deployed: Graph, spans: Lifetimes, memory: MemoryPlan) -> Iterator[Overwrite]:
+    """What each kernel that may write over an operand saves where it runs, and of the peak."""
+    profile = memory.profile["live"]
+    peak = max((size or 0 for size in profile), default=0)
+    for place, found in enumerate(savings(deployed, spans, OPERATORS)):
+        for saving in sorted(found, key=lambda one: -one.bytes)[:1]:
+            others = max((size or 0 for other, size in enumerate(profile) if other != place), default=0)
+            left = max(others, (profile[place] or 0) - saving.bytes)
+            node = spans.nodes[place]
+            yield Overwrite(node.name, node.operator, saving.storage, saving.bytes, peak - min(peak, left))
+
+
+def _quietly(stage: str) -> None:
+    """Tell nobody."""
