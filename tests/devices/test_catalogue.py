@@ -12,12 +12,13 @@ import pytest
 from weighbridge.devices import catalogue
 from weighbridge.devices.catalogue import find, names
 from weighbridge.devices.device import ACTIVATIONS, KINDS, WEIGHTS, Device, Figure, Picojoules
+from weighbridge.devices.measured import Amount
 from weighbridge.errors import BadSpec
 
 FOLDER = Path(catalogue.__file__).parent
 
 
-def figures(device: Device) -> Iterator[tuple[str, Figure | Picojoules]]:
+def figures(device: Device) -> Iterator[tuple[str, Figure | Picojoules | Amount]]:
     for peak in device.peaks:
         yield f"{peak.unit} {peak.precision}", peak.ops_per_s
     for memory in device.memories:
@@ -26,6 +27,9 @@ def figures(device: Device) -> Iterator[tuple[str, Figure | Picojoules]]:
                 yield memory.name, figure
     for energy in device.energy.figures if device.energy else ():
         yield "energy", energy
+    for measured in device.measured:
+        for amount in measured.figures:
+            yield measured.kernels, amount
 
 
 def numbers(value: object) -> Iterator[object]:

@@ -292,3 +292,71 @@ def test_whatever_is_written_into_a_file_is_read_or_refused(
 )
 def test_a_file_made_to_have_faults_is_answered_briefly(tmp_path: Path, text: str) -> None:
     assert len("\n".join(faults(tmp_path, text))) < 10_000
+
+
+MEASURED = """
+[[measured]]
+kernels = "ours 1.0"
+precision = "int8"
+conditions = "three networks on a bench"
+cycles_per_s = { value = 1e8, source = "our firmware" }
+least = { value = 0.9, source = "a notebook" }
+most = { value = 1.25, source = "a notebook" }
+[[measured.efficiencies]]
+operators = "convolution"
+macs_per_cycle = { value = 0.5, source = "a notebook", verified = false, note = "fitted" }
+cycles_per_output = { value = 20, source = "a notebook" }
+[measured.power]
+least_w = { value = 0.01, source = "a meter" }
+mean_w = { value = 0.02, source = "a meter" }
+most_w = { value = 0.03, source = "a meter" }
+"""
+
+
+def test_measurements_are_read_as_they_stand(tmp_path: Path) -> None:
+    device = read_device(written(tmp_path, GOOD + MEASURED))
+    (measured,) = device.measured
+    (efficiency,) = measured.efficiencies
+    assert (measured.kernels, measured.precision, measured.conditions) == (
+        "ours 1.0",
+        "int8",
+        "three networks on a bench",
+    )
+    assert [figure.value for figure in measured.figures] == [1e8, 0.9, 1.25, 0.5, 20, 0.02, 0.01, 0.03]
+    assert (efficiency.macs_per_cycle.verified, efficiency.macs_per_cycle.note) == (False, "fitted")
+    assert measured.efficiency("convolution") is efficiency
+    assert measured.efficiency("fully connected") is None
+    assert device.figures[-8:] == measured.figures
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            ('"convolution"', '"attention"'),
+            "efficiencies[0].operators: must be one of convolution, fully connected, not",
+        ),
+        (("value = 0.5", "value = 0"), "efficiencies[0].macs_per_cycle.value: must be above 0 and at most 1e24, not 0"),
+        (("value = 0.5", "value = 1e-12"), "efficiencies[0].macs_per_cycle.value: must be at least 1e-09, not 1e-12"),
+        (('kernels = "ours 1.0"', ""), "kernels: is missing"),
+        (("value = 1.25", "value = 0.8"), "most: 0.8 is below least, 0.9"),
+        (("value = 0.03", "value = 0.015"), "power.most_w: 0.015 is below mean_w, 0.02"),
+        (("mean_w = {", "median_w = {"), "power.mean_w: is missing"),
+        (('conditions = "three', 'weather = "three'), "conditions: is missing"),
+    ],
+)
+def test_a_fault_of_a_measurement_has_its_path(tmp_path: Path, change: tuple[str, str], fault: str) -> None:
+    assert change[0] in MEASURED
+    told = "\n".join(faults(tmp_path, GOOD + MEASURED.replace(*change)))
+    assert f"$.measured[0].{fault}" in told
+
+
+def test_a_library_or_a_class_of_operators_twice_is_a_fault_and_none_too(tmp_path: Path) -> None:
+    entry = MEASURED[MEASURED.index("[[measured.e") : MEASURED.index("[measured.p")]
+    assert faults(tmp_path, GOOD + MEASURED + MEASURED.replace("[measured.p", f"{entry}[measured.p"))[1:] == [
+        "  $.measured[1]: is of 'ours 1.0' at 'int8', as $.measured[0] does already",
+        "  $.measured[1].efficiencies[1]: is of 'convolution', as $.measured[1].efficiencies[0] does already",
+    ]
+    none = MEASURED.replace(entry, "").replace('precision = "int8"', 'precision = "int8"\nefficiencies = []')
+    (line,) = faults(tmp_path, GOOD + none)
+    assert line.endswith("$.measured[0].efficiencies: must have an entry at least")

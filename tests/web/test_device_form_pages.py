@@ -211,6 +211,17 @@ def test_a_table_of_energies_is_read_and_its_faults_stand_beside_it() -> None:
     assert "5 pJ" in read(ask("/devices/own:my-board", app=app).text).text
 
 
+def test_measurements_are_tables_of_their_own_with_their_faults_beside_them() -> None:
+    app = fresh()
+    for text, fault in (
+        ("[[measured]]\nkernels = 'ours'\n", "is missing"),
+        ("[[measured", "this is not TOML"),
+        ("title = 'other'\n", "must be [[measured]] tables and nothing else"),
+    ):
+        page = read(sent(app, {**GOOD, "measured": text}).text)
+        assert fault in beside(page)["fault-measured"], beside(page)
+
+
 @pytest.mark.parametrize("name", names())
 def test_a_form_that_begins_as_a_device_comes_to_that_device(name: str) -> None:
     """Through the page, as a browser would send it: only the name is to be given."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weighbridge.devices.measured import Amount, Measured
+
 __all__ = [
     "ACTIVATIONS",
     "ADD",
@@ -169,7 +171,8 @@ class Memory:
 class Device:
     """One device.  Where several memories can hold the same, those that are named first are preferred.
 
-    ``kernel_library`` is what a runtime for microcontrollers is built with there; "" is unknown.
+    ``kernel_library`` is what a runtime for microcontrollers is built with there; "" is unknown.  ``measured`` has what kernels
+    were measured to reach, one entry for each library and precision; a rate of ``peaks`` is what none exceeds.
     """
 
     name: str
@@ -182,6 +185,7 @@ class Device:
     kind: str = "other"
     energy: EnergyTable | None = None
     kernel_library: str = ""
+    measured: tuple[Measured, ...] = ()
 
     @property
     def is_microcontroller(self) -> bool:
@@ -197,12 +201,13 @@ class Device:
         return max(rates, key=lambda peak: peak.ops_per_s.value, default=None)
 
     @property
-    def figures(self) -> tuple[Figure | Picojoules, ...]:
-        """Every number of the device: rates, memories, energies, each in the order of its file."""
-        numbers: list[Figure | Picojoules | None] = [peak.ops_per_s for peak in self.peaks]
+    def figures(self) -> tuple[Figure | Picojoules | Amount, ...]:
+        """Every number of the device: rates, memories, energies, measurements, each in the order of its file."""
+        numbers: list[Figure | Picojoules | Amount | None] = [peak.ops_per_s for peak in self.peaks]
         for memory in self.memories:
             numbers += (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes, memory.largest_block_bytes)
         numbers += self.energy.figures if self.energy else ()
+        numbers += (number for one in self.measured for number in one.figures)
         return tuple(number for number in numbers if number is not None)
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import cattrs
@@ -26,6 +27,7 @@ from weighbridge.devices.device import (
     Peak,
     Picojoules,
 )
+from weighbridge.devices.measured import OPERATOR_CLASSES, Amount, Efficiency, Measured, Power
 from weighbridge.handwritten import parse_toml
 from weighbridge.toml_file import fault_lines, faulty, read_toml
 
@@ -35,6 +37,7 @@ Hook = Callable[[object, object], object]
 
 _LARGEST_FIGURE = 10**24
 _SMALLEST_ENERGY_PJ = 1e-9
+_SMALLEST_AMOUNT = 1e-9
 _MOST_ENTRIES = 64
 _MOST_CHARACTERS = 2000
 _SHOWN_KEYS = 10
@@ -131,6 +134,13 @@ def _energy(value: object, of: object) -> float:
     return number
 
 
+def _amount(value: object, of: object) -> int | float:
+    number = _above_zero(value, of)
+    if number < _SMALLEST_AMOUNT:
+        raise ValueError(f"must be at least {_SMALLEST_AMOUNT}, not {_shown(value)}")
+    return number
+
+
 def _one_of(words: Sequence[str]) -> Callable[[object, object], str]:
     def read(value: object, _: object) -> str:
         if value not in words:
@@ -178,9 +188,11 @@ def _converter() -> cattrs.Converter:
     _register(converter, Peak, "a table", unit=_text, precision=_one_of(PRECISIONS))
     _register(converter, Memory, "a table", name=_text, holds=_list_of(_one_of(CONTENTS), '["weights"]'))
     _register_energies(converter)
+    _register_measured(converter)
     entries = {
         "peaks": _list_then(converter.get_structure_hook(tuple[Peak, ...]), "[[peaks]]"),
         "memories": _list_then(converter.get_structure_hook(tuple[Memory, ...]), "[[memories]]"),
+        "measured": _list_then(converter.get_structure_hook(tuple[Measured, ...]), "[[measured]]"),
     }
     lines = {"title": _text, "class_": _text, "core": _text, "notes": _list_of(_text, '["a sentence"]')}
     words = {"kind": _one_of(KINDS), "kernel_library": _one_of(KERNEL_LIBRARIES)}
@@ -202,6 +214,16 @@ def _register_energies(converter: cattrs.Converter) -> None:
     }
     lines = {"process": _text, "title": _text, "notes": _list_of(_text, '["a sentence"]')}
     _register(converter, EnergyTable, "a table", name=_name, **lines, **entries)
+
+
+def _register_measured(converter: cattrs.Converter) -> None:
+    _register(converter, Amount, _FIGURE, value=_amount, source=_text, verified=_flag, note=_text)
+    _register(converter, Efficiency, "a table", operators=_one_of(OPERATOR_CLASSES))
+    _register(converter, Power, "a table, [measured.power]")
+    header = "[[measured.efficiencies]]"
+    entries = {"efficiencies": _list_then(converter.get_structure_hook(tuple[Efficiency, ...]), header)}
+    words = {"kernels": _text, "precision": _one_of(PRECISIONS), "conditions": _text}
+    _register(converter, Measured, "a table", **words, **entries)
 
 
 def _register(converter: cattrs.Converter, cls: type, expected: str, **hooks: Hook) -> None:
@@ -263,7 +285,7 @@ def _faults_between_entries(raw: Mapping[str, object]) -> list[str]:
         unit, precision = peak.get("unit"), peak.get("precision")
         if isinstance(unit, str) and isinstance(precision, str):
             once.see(("peak", unit, precision), path, f"gives the rate of {unit!r} at {precision!r}")
-    faults = [*once.faults, *_faults_between_memories(raw)]
+    faults = [*once.faults, *_faults_between_memories(raw), *_faults_of_measurements(raw)]
     energy = raw.get("energy")
     return [*faults, *_faults_of_own_energies(raw, energy)] if isinstance(energy, dict) else faults
 
@@ -287,6 +309,34 @@ def _faults_between_memories(raw: Mapping[str, object]) -> list[str]:
             if size is not None and part is not None and part > size:
                 faults.append(f"{path}.{key}: {part:,} B is more than the {size:,} B that there are")
     return faults
+
+
+def _faults_of_measurements(raw: Mapping[str, object]) -> list[str]:
+    """A library of kernels twice, a class of operators twice or none at all, and ranges that end before they begin."""
+    once = _Once()
+    faults = once.faults
+    for path, one in _tables_of(raw, "measured"):
+        kernels, precision = one.get("kernels"), one.get("precision")
+        if isinstance(kernels, str) and isinstance(precision, str):
+            once.see((kernels, precision), path, f"is of {kernels!r} at {precision!r}")
+        if one.get("efficiencies") == []:
+            faults.append(f"{path}.efficiencies: must have an entry at least")
+        classes = _Once()
+        for place, efficiency in _tables_of(one, "efficiencies", path):
+            if isinstance(operators := efficiency.get("operators"), str):
+                classes.see(operators, place, f"is of {operators!r}")
+        faults += [*classes.faults, *_falling(one, ("least", "most"), path)]
+        if isinstance(power := one.get("power"), dict):
+            faults += _falling(power, ("least_w", "mean_w", "most_w"), f"{path}.power")
+    return faults
+
+
+def _falling(table: Mapping[str, object], keys: Sequence[str], path: str) -> Iterator[str]:
+    """A fault for each of ``keys`` whose number is below that of the key before it."""
+    for lower, upper in pairwise(keys):
+        low, high = _value_of(table.get(lower), _amount), _value_of(table.get(upper), _amount)
+        if low is not None and high is not None and low > high:
+            yield f"{path}.{upper}: {high} is below {lower}, {low}"
 
 
 def _faults_of_own_energies(raw: Mapping[str, object], energy: Mapping[str, object]) -> list[str]:
@@ -313,10 +363,10 @@ def _energies_twice(energy: Mapping[str, object], root: str) -> list[str]:
     return once.faults
 
 
-def _value_of(figure: object) -> int | None:
+def _value_of(figure: object, read: Callable[[object, object], float] = _number) -> float | None:
     """The value of a figure; None of one that has a fault of its own."""
     try:
-        return _number(figure.get("value"), int) if isinstance(figure, dict) else None
+        return read(figure.get("value"), int) if isinstance(figure, dict) else None
     except ValueError:
         return None
 

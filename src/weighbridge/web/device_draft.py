@@ -31,6 +31,7 @@ _ROW: Final = re.compile(r"(peaks|memories)\[([0-9]{1,3})\]\.(.+)")
 _GROUPED: Final = re.compile(r"(?<=[0-9])_(?=[0-9])|(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 """What groups of three digits have between them here and in TOML: ``1,048,576``, ``1_048_576``."""
 _PATH: Final = re.compile(r"\$((?:\.\w+|\[[0-9]+\])*): (.*)", re.DOTALL)
+_ONLY_MEASURED: Final = "must be [[measured]] tables and nothing else"
 _LAST: Final = re.compile(r"(?:\.?\w+|\[[0-9]+\])$")
 
 
@@ -65,6 +66,14 @@ def draft_of(fields: Filled) -> Draft:
             tables["energy"] = dict(parse_toml(energy.encode(), "energy", "a table of energies"))
         except BadSpec as error:
             faults = (f"$.energy: {error.what}",)
+    if measured := _one(filled, "measured"):
+        try:
+            given = parse_toml(measured.encode(), "measured", "a table of measurements")
+        except BadSpec as error:
+            faults = (*faults, f"$.measured: {error.what}")
+        else:
+            tables |= {"measured": given.get("measured")} if set(given) == {"measured"} else {}
+            faults = faults if set(given) == {"measured"} else (*faults, f"$.measured: {_ONLY_MEASURED}")
     return Draft(filled, tomli_w.dumps(tables).encode(), faults)
 
 
@@ -75,6 +84,8 @@ def filled_with(device: Device) -> Filled:
     filled |= {"name": ("",), "kind": (device.kind,), "notes": ("\n".join(device.notes),)}
     if "energy" in tables:
         filled["energy"] = (tomli_w.dumps(tables["energy"]),)
+    if "measured" in tables:
+        filled["measured"] = (tomli_w.dumps({"measured": tables["measured"]}),)
     for group in ("peaks", "memories"):
         for place, row in enumerate(tables.get(group, ())):
             filled.update(_row_with(f"{group}[{place}]", row))

@@ -39,7 +39,7 @@ _MEMORY: Final = (
     _Field("reserved_bytes", "reserved", "64 KiB", "what firmware or system keep for themselves"),
     _Field("largest_block_bytes", "largest block", "128 KiB", "the longest piece without a gap, where it is not one"),
 )
-_AREAS: Final = ("notes", "energy")
+_AREAS: Final = ("notes", "energy", "measured")
 
 
 def device_form(draft: Draft, faults: tuple[str, ...] = (), *, is_whole: bool = False, like: str = "") -> str:
