@@ -1,4 +1,5 @@
-"""What a network would cost on a device: network facts combined with a data sheet, nothing measured.
+"""What a network would cost on a device: network facts combined with a data sheet, and beside it what is to be expected of kernels that
+others measured; nothing is measured here.
 
 ``estimate`` makes one ``Estimate`` a device.
 """
@@ -8,6 +9,7 @@ from weighbridge.estimates.deadline import Deadline, deadline, frames_missed
 from weighbridge.estimates.demand import ArenaDemand, Demand, NodeDemand, demand, stored_bytes, stored_exact
 from weighbridge.estimates.energy import Arithmetic, Bill, DeviceEnergy, LevelEnergy, bill, device_energy
 from weighbridge.estimates.estimate import Conditions, Estimate, estimate
+from weighbridge.estimates.expected import Expected, expected
 from weighbridge.estimates.fit import Fit, Region, fit
 from weighbridge.estimates.latency import Latency, latency, utilisation
 from weighbridge.estimates.layerwise import Layerwise, NodeTime, layerwise, node_times
@@ -30,6 +32,7 @@ __all__ = [
     "Demand",
     "DeviceEnergy",
     "Estimate",
+    "Expected",
     "Fit",
     "Latency",
     "Layerwise",
@@ -51,6 +54,7 @@ __all__ = [
     "demand",
     "device_energy",
     "estimate",
+    "expected",
     "fit",
     "frames_missed",
     "largest_batch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Final
 
 from weighbridge.arena import PersistentBytes
@@ -26,7 +27,8 @@ class NodeDemand(NamedTuple):
     """What one node asks: operations (2 x MACs) at ``precision``, and bytes that have to move however it is computed.
 
     ``stored_bytes`` are those of weights and other stored tensors that it reads, ``running_bytes`` those of its inputs and
-    outputs.  Lower bounds unless ``exact``.
+    outputs.  Lower bounds unless ``exact``.  ``operator`` is its name, ``outputs`` are the values of its first output (None where
+    that is unknown), ``uses_per_weight`` its MACs for each weight (None without any).
     """
 
     name: str
@@ -35,6 +37,9 @@ class NodeDemand(NamedTuple):
     stored_bytes: int
     running_bytes: int
     exact: bool
+    operator: str = ""
+    outputs: int | None = None
+    uses_per_weight: int | float | None = None
 
 
 class ArenaDemand(NamedTuple):
@@ -229,4 +234,14 @@ def _node(counted: NodeFacts, kept: int, taken: int, precision: str | None, exac
     reads = taken if counted.read_bytes is None else counted.read_bytes
     exact = exact and counted.macs_exact and None not in (counted.read_bytes, counted.write_bytes)
     running = max(0, reads - kept) + (counted.write_bytes or 0)
-    return NodeDemand(counted.name, 2 * (counted.macs or 0), precision, kept, running, exact)
+    return NodeDemand(
+        counted.name,
+        2 * (counted.macs or 0),
+        precision,
+        kept,
+        running,
+        exact,
+        counted.operator,
+        None if counted.output is None else prod(counted.output),
+        counted.uses_per_weight,
+    )

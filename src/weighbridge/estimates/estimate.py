@@ -9,6 +9,7 @@ from weighbridge.estimates.charge import Battery
 from weighbridge.estimates.deadline import Deadline, deadline
 from weighbridge.estimates.demand import Demand
 from weighbridge.estimates.energy import DeviceEnergy, device_energy
+from weighbridge.estimates.expected import NOT_MEASURED, Expected, expected
 from weighbridge.estimates.fit import Fit, fit
 from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.layerwise import NodeTime, layerwise, node_times
@@ -41,6 +42,7 @@ class Estimate(NamedTuple):
     deadline: Deadline | None = None
     notes: tuple[str, ...] = ()
     roofline: Roofline | None = None
+    expected: tuple[Expected, ...] = ()
 
 
 def estimate(
@@ -52,7 +54,7 @@ def estimate(
     fps: Fraction | None = None,
     battery: Battery | None = None,
 ) -> Estimate:
-    """The verdict, the latency floor, the times of the nodes and the energy of a network on one device.
+    """The verdict, the latency floor, the times of the nodes, the expected times and the energy of a network on one device.
 
     ``precision`` is the one that all arithmetic is done in, by default the network's own: each node's for the nodes, and for
     the floor the fastest of those, as nothing may be below it; ``batch`` is only reported.  Bytes move at the bandwidth of the
@@ -92,8 +94,10 @@ def estimate(
             *floor.notes,
             *(summed.notes if floor.floor_s else ()),
             *(energy.notes if energy else ()),
+            *([NOT_MEASURED] if device.is_microcontroller and not device.measured else []),
         ),
         roofline=roofs(demand, lying, times, floor, forced),
+        expected=expected(demand, device, lying, forced, batch),
     )
 
 

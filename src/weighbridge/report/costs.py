@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from weighbridge.errors import printable
+from weighbridge.report.expectations import EXPECTED_NOTE, expected_cell, has_expected
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.headlines import NOT_VERIFIED, lower_bound
 from weighbridge.report.page import percent
@@ -46,12 +47,14 @@ def devices(report: Report) -> Grid | None:
     if len(report.on) < 2:
         return None
     has_deadline = any(one.deadline for one in report.on)
+    expects = has_expected(report.on)
     columns = (
         Column("device"),
         Column("verdict"),
         Column("weights", True),
         Column("activations", True),
         Column("floor", True),
+        *([Column("expected", True, rank=1)] if expects else []),
         Column("bound", rank=2),
         Column("layer by layer", True, rank=3),
         Column("short by", True, rank=1),
@@ -63,16 +66,19 @@ def devices(report: Report) -> Grid | None:
     notes = ["weights, activations: of the memory that holds them; a memory that holds both is counted for both"]
     if any(_is_doubtful(one) for one in report.on):
         notes.append(NOT_VERIFIED)
+    if expects:
+        notes.append(EXPECTED_NOTE)
     title = f"one network, {len(report.on)} devices"
-    return Grid(title, columns, tuple(_device_row(one, has_deadline) for one in report.on), tuple(notes))
+    return Grid(title, columns, tuple(_device_row(one, has_deadline, expects) for one in report.on), tuple(notes))
 
 
 def _is_doubtful(on: OnDevice) -> bool:
     """Whether a figure of its row rests on one that is not verified."""
-    return (bool(on.latency.floor_s) and not on.latency.verified) or any(not one.verified for one in on.fit.regions)
+    times = (bool(on.latency.floor_s) and not on.latency.verified) or any(not one.verified for one in on.expected)
+    return times or any(not one.verified for one in on.fit.regions)
 
 
-def _device_row(on: OnDevice, has_deadline: bool) -> GridRow:
+def _device_row(on: OnDevice, has_deadline: bool, expects: bool) -> GridRow:
     latency = on.latency
     from weighbridge.estimates import batch_point
 
@@ -88,6 +94,7 @@ def _device_row(on: OnDevice, has_deadline: bool) -> GridRow:
             _filled(on.fit, "weights"),
             _filled(on.fit, "activations"),
             _time(latency.floor_s, latency.exact, doubt),
+            *([expected_cell(on)] if expects else []),
             word(latency.bound),
             _time(latency.layerwise_s, latency.layerwise_exact, doubt),
             _short(on.fit),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weighbridge.devices.device import PERSISTENT, Device, EnergyTable, Figure, Memory, Peak, Picojoules
+from weighbridge.devices.measured import Amount, Measured
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, short, stated
@@ -53,7 +54,7 @@ def device_subtitle(device: Device) -> str:
 
 
 def device_facts(device: Device) -> Iterator[Facts]:
-    """Rates, memories and energies, those that there are; what is from the file is fit to be shown."""
+    """Rates, memories, energies and measurements, those that there are; what is from the file is fit to be shown."""
     if device.peaks:
         meaning = "dense operations a second; a multiply-accumulate is two"
         yield Facts("peak rates", meaning, tuple(map(_peak, device.peaks)))
@@ -62,6 +63,9 @@ def device_facts(device: Device) -> Iterator[Facts]:
     if device.energy is not None:
         title = f"energy, {printable(device.energy.process, _LONGEST)}"
         yield Facts(title, "", tuple(_energies(device.energy)))
+    for measured in device.measured:
+        title = f"measured with {printable(measured.kernels, _LONGEST)}, {measured.precision}"
+        yield Facts(title, printable(measured.conditions, _LONGEST), tuple(_measurements(measured)))
 
 
 def device_notes(device: Device) -> Iterator[str]:
@@ -107,11 +111,27 @@ def _energies(table: EnergyTable) -> Iterator[Fact]:
         yield _fact(f"32 bits from {printable(access.level)}", _pj(each), "", each)
 
 
+def _measurements(measured: Measured) -> Iterator[Fact]:
+    yield _fact("clock", f"{in_full(stated(measured.cycles_per_s.value))} cycles/s", "", measured.cycles_per_s)
+    for one in measured.efficiencies:
+        each = one.macs_per_cycle
+        yield _fact(one.operators, f"{in_full(stated(each.value))} multiply-accumulates a cycle", "", each)
+        if one.cycles_per_output is not None:
+            figure = f"{in_full(stated(one.cycles_per_output.value))} cycles"
+            yield _fact(f"{one.operators}, each value put out", figure, "", one.cycles_per_output)
+    for name, ratio in (("least", measured.least), ("most", measured.most)):
+        yield _fact(f"expected time, at {name}", f"x {in_full(stated(ratio.value))}", "", ratio)
+    if measured.power is not None:
+        power = measured.power
+        for name, watts in (("power", power.mean_w), ("power, least", power.least_w), ("power, most", power.most_w)):
+            yield _fact(name, f"{in_full(stated(watts.value))} W", "", watts)
+
+
 def _pj(each: Picojoules) -> str:
     return f"{in_full(stated(each.value))} pJ"
 
 
-def _fact(name: str, figure: str, more: str, of: Figure | Picojoules) -> Fact:
+def _fact(name: str, figure: str, more: str, of: Figure | Picojoules | Amount) -> Fact:
     note = printable(of.note, _LONGEST)
     doubt = "note" if of.verified else "not verified"
     remark = f"{doubt}: {note}" if note else "" if of.verified else doubt

@@ -46,7 +46,13 @@ _LABELS: Final[Mapping[str, str]] = {
     "published.throughput_per_s": "a second, measured",
     "published.quality": "quality, published",
 }
-_BEGINNINGS: Final = (("needed_bytes.", "needed of "), ("short_bytes.", "short of "), ("energy.", "energy, "))
+_BEGINNINGS: Final = (
+    ("needed_bytes.", "needed of "),
+    ("short_bytes.", "short of "),
+    ("energy.", "energy, "),
+    ("expected_s.", "expected time, "),
+    ("expected_energy_j.", "expected energy, "),
+)
 
 
 class Value(NamedTuple):
@@ -121,6 +127,11 @@ def _on(on: OnDevice) -> Iterator[tuple[str, Value]]:
     yield "floor_s", Value("s", latency.floor_s, latency.exact)
     yield "layerwise_s", Value("s", latency.layerwise_s, latency.layerwise_exact)
     yield "bound", Value("", latency.bound, latency.exact)
+    for one in on.expected:
+        if one.time_s is not None:
+            yield f"expected_s.{one.kernels}", Value("s", one.time_s, True)
+        if one.energy_j is not None:
+            yield f"expected_energy_j.{one.kernels}", Value("J", one.energy_j, True)
     if on.energy is not None:
         yield "energy_j", Value("J", on.energy.total_j, on.energy.exact)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a report without a device is made without them
         Conditions,
         Deadline,
         DeviceEnergy,
+        Expected,
         Fit,
         Latency,
         NodeTime,
@@ -72,7 +73,8 @@ class OnDevice(NamedTuple):
     it draws where the device has a table of energies.
 
     ``nodes`` are in the order of the report's, ``roofline`` is what they lie under; ``deadline`` is there where a frame rate was
-    asked for, ``training`` where a training plan was.
+    asked for, ``training`` where a training plan was.  ``expected`` has what the network is expected to take with each library of
+    kernels that was measured on the device: an estimate, beside the floor of ``latency`` and never in its place.
     """
 
     device: str
@@ -86,6 +88,7 @@ class OnDevice(NamedTuple):
     notes: tuple[str, ...] = ()
     roofline: Roofline | None = None
     training: TrainingFit | None = None
+    expected: tuple[Expected, ...] = ()
 
 
 def told_apart(names: Iterable[str]) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def named(data: Any, name: str) -> Any:
     if isinstance(data, dict):
         found = {key: named(value, name) for key, value in data.items()}
         for key in found.keys() & {"peak_bytes", "peak_node", "profile", "by"}:
-            if isinstance(found[key], dict):
+            if isinstance(found[key], dict) and found[key]:
                 found[key] |= {name: next(iter(found[key].values()))}
         return found
     if isinstance(data, list):
