@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.web.loops import run_apart
 from weighbridge.errors import WeighbridgeError
 from weighbridge.web import bodies
 from weighbridge.web.bodies import FORM, Most, Room, form_of, in_json
@@ -44,7 +45,7 @@ def post(app: Starlette, **arguments: Any) -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1") as client:
             return await client.post("/", **arguments)
 
-    return asyncio.run(once())
+    return run_apart(once())
 
 
 def error(answer: httpx.Response) -> tuple[int, str]:

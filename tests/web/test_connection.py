@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from tests.web.loops import run_apart
 from weighbridge.web import connection
 from weighbridge.web.connection import Connection
 
@@ -52,7 +53,7 @@ def used(use: Use, *, at_once: int = 1) -> tuple[list[Any], ServerState]:
             await asyncio.sleep(0.01)
         return found, state
 
-    return asyncio.run(all_of_it())
+    return run_apart(all_of_it())
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Scope
 
 from tests.web.client import HOST, fresh, read
+from tests.web.loops import run_apart
 from tests.web.test_server import HEADERS
 from weighbridge.web.guard import Door, Guard
 from weighbridge.web.server import application
@@ -37,7 +38,7 @@ def send(app: ASGIApp, path: str, method: str = "GET", **headers: str) -> httpx.
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             return await client.request(method, path, headers=named)
 
-    return asyncio.run(once())
+    return run_apart(once())
 
 
 # --- the token
@@ -252,7 +253,7 @@ class Client:
             "headers": [(b"host", HOST.encode())],
             "server": ("127.0.0.1", 8631),
         }
-        asyncio.run(Guard(app, Door())(scope, self.receive, self.send))
+        run_apart(Guard(app, Door())(scope, self.receive, self.send))
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

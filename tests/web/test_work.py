@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from tests.web import some_jobs
+from tests.web.loops import run_apart
 from weighbridge.errors import BadModel, BadSpec, NeedsShape, WeighbridgeError
 from weighbridge.web import work as module
 from weighbridge.web.work import Busy, Fault, Limits, Work
@@ -50,7 +51,7 @@ def test_the_bytes_of_a_job_come_back(work: Work) -> None:
     every = bytes(range(256)) * 4000
     assert work.do(some_jobs.echo, every) == every
     assert work.do(some_jobs.echo, b"") == b""
-    assert asyncio.run(work.done(some_jobs.echo, b"=!?")) == b"=!?"
+    assert run_apart(work.done(some_jobs.echo, b"=!?")) == b"=!?"
 
 
 def test_each_job_has_a_process_of_its_own(work: Work) -> None:
@@ -176,7 +177,7 @@ def test_more_than_may_wait_is_said_at_once(short: Work) -> None:
         asked = [few.done(some_jobs.hang, "sleep"), few.done(some_jobs.echo, b"2"), few.done(some_jobs.echo, b"3")]
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    slow, second, third = asyncio.run(three())
+    slow, second, third = run_apart(three())
     assert isinstance(slow, BadModel)
     assert second == b"2"
     assert str(third) == "too much is being weighed at once; try again in a minute"
@@ -189,7 +190,7 @@ def test_many_at_once_are_all_done(work: Work) -> None:
     async def many() -> list[bytes]:
         return await asyncio.gather(*(work.done(some_jobs.echo, str(one).encode()) for one in range(40)))
 
-    assert asyncio.run(many()) == [str(one).encode() for one in range(40)]
+    assert run_apart(many()) == [str(one).encode() for one in range(40)]
 
 
 def children() -> set[int]:
@@ -215,7 +216,7 @@ def test_a_job_that_nobody_waits_for_is_ended(is_running: bool) -> None:
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
 
-    asyncio.run(leave())
+    run_apart(leave())
     assert one.do(some_jobs.echo, b"next") == b"next"
     until(lambda: not children() - before)
     assert one._running == set()
@@ -234,10 +235,10 @@ def test_closing_ends_what_runs_and_what_waits() -> None:
         one.close()
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    assert [str(error) for error in asyncio.run(closed())] == ["the app is ending"] * 3
+    assert [str(error) for error in run_apart(closed())] == ["the app is ending"] * 3
     until(lambda: not children() - before)
     assert threading.active_count() <= threads
-    for late in (lambda: one.do(some_jobs.pid), lambda: asyncio.run(one.done(some_jobs.pid))):
+    for late in (lambda: one.do(some_jobs.pid), lambda: run_apart(one.done(some_jobs.pid))):
         with pytest.raises(Busy, match="the app is ending"):
             late()
     one.close()

@@ -25,7 +25,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
         self._dropped = 0
-        self._before: tuple[object, int] | None = None
+        self._before: tuple[object, int, bool] | None = None
         self._watch = self.loop.call_later(_PATIENCE_S, self._look)
         if len(self.connections) > _MOST:
             self.transport.abort()
@@ -49,11 +49,11 @@ class Connection(H11Protocol):
 
     def _look(self) -> None:
         unsent = self.transport.get_write_buffer_size()
-        was, before = self._before or (self, 0)
+        was, before, was_answered = self._before or (self, 0, False)
         is_stuck = bool(unsent and before) and before - unsent < _SLOWEST * _PATIENCE_S
-        is_idle = self._is_answered and not unsent and not before
+        is_idle = was_answered and self._is_answered and not unsent and not before
         if was is self.cycle and (is_stuck or is_idle):
             self.transport.abort()
             return
-        self._before = self.cycle, unsent
+        self._before = self.cycle, unsent, self._is_answered
         self._watch = self.loop.call_later(_PATIENCE_S, self._look)
