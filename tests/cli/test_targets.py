@@ -39,6 +39,9 @@ READERS = {
     "what-if model.onnx bits=8": "weights.bin",
     "what-if lenet5 bits=8 --on ./d.toml": "d.toml",
     "what-if lenet5 bits=8 --energy t.toml": "t.toml",
+    "patches net.toml": "net.toml",
+    "patches lenet5 --on ./d.toml": "d.toml",
+    "order model.onnx": "weights.bin",
     "check --budgets b.toml": "b.toml",
     "check --budgets ./b.toml": "model.onnx",
     "compare lenet5 net.toml": "net.toml",
@@ -111,7 +114,9 @@ def test_what_a_command_reads_is_not_written_over(
     file = READERS[command]
     before = Path(file).read_bytes()
     place = SPELLED[spelled](file)
-    for option in FORMATS if command.startswith(("weigh", "report", "what-if", "comp")) else FORMATS[:1]:
+    for option in (
+        FORMATS if command.startswith(("weigh", "report", "what-if", "comp", "patches", "order")) else FORMATS[:1]
+    ):
         assert main([*command.split(), option, place]) == 2
         captured = capsys.readouterr()
         assert captured.out == ""

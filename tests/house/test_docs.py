@@ -27,6 +27,7 @@ from weighbridge.devices.device import (
     OperationEnergy,
     Peak,
 )
+from weighbridge.devices.measured import Efficiency, Measured, Power
 from weighbridge.memory import POLICIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,6 +137,8 @@ def test_the_page_on_json_has_the_keys_of_a_report(tmp_path: Path) -> None:
 
     report = weigh("alexnet", on="toy", fps=30, energy="45nm", battery="2000mAh@3.7V", train="adam", batches=[2])
     collect(json.loads(report.to_json()))
+    expected = [entry["expected"] for entry in weigh("alexnet", on="stm32l4r5", precision="int8").to_dict()["on"]]
+    collect([{key: value for key, value in one.items() if key != "by"} for entry in expected for one in entry])
     collect(compress("alexnet", plan="deep-compression").to_dict())
     comparison = what_if("mlp", "low-rank=8").to_dict()
     collect({key: value for key, value in comparison.items() if key not in ("before", "after")})
@@ -158,6 +161,7 @@ def test_the_device_format_is_told_key_by_key() -> None:
     told = re.findall(r"^\| `(\w+)` \| (yes|no) \|", page, re.MULTILINE)
     keys = [(field.name, field.default) for record in (Device, Figure, Peak, Memory) for field in fields(record)]
     keys += [(field.name, field.default) for record in (OperationEnergy, AccessEnergy) for field in fields(record)]
+    keys += [(field.name, field.default) for record in (Measured, Efficiency, Power) for field in fields(record)]
     # A device's own table of energies has the device's name and title.
     keys += [(one.name, one.default) for one in fields(EnergyTable) if one.name not in ("name", "title")]
     assert sorted(told) == sorted((key.rstrip("_"), "yes" if default is MISSING else "no") for key, default in keys)
