@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pytest
 
 from tests.patches.networks import branched, deployed
 from weighbridge.errors import BadSpec
+from weighbridge.graph import UNKNOWN, Node
 from weighbridge.memory import plan
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.plan import Grid, PatchPlan, peaks_in, planned
 from weighbridge.patches.stage import stage_to
+from weighbridge.patching import in_patches
+from weighbridge.report.patched_page import text
+from weighbridge.report.terminal import Look
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +126,14 @@ def test_peaks_alone_are_those_of_the_plan() -> None:
     for policy in found.peak_bytes:
         assert peaks.peak_bytes(policy) == found.peak_bytes[policy]
         assert peaks.peak_bytes(policy, with_input=True) == found.with_input_bytes[policy]
+
+
+def test_a_network_that_is_not_counted_in_full_has_no_total_to_divide_by() -> None:
+    graph = branched()
+    opaque = Node("opaque", UNKNOWN, (("x", graph.outputs[0]),), ("out",), reason="nobody knows it")
+    out = replace(graph.tensors[graph.outputs[0]], id="out")
+    more = replace(graph, tensors={**graph.tensors, "out": out}, nodes=(*graph.nodes, opaque), outputs=("out",))
+    found = planned(more, "met", Grid(2, 2))
+    assert found.network_macs is None
+    assert found.clipped_macs == planned(graph, "met", Grid(2, 2)).clipped_macs
+    assert "the network is not counted in full" in text(in_patches(more, last="met", grid="2x2"), Look(200))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.patches.networks import branched, deployed
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.plan import Grid, planned
@@ -48,3 +50,15 @@ def test_the_ends_of_mobilenet_v2_are_those_of_its_blocks() -> None:
     assert "block4.project" in found
     assert "block3.add" in found
     assert "block3.expand.conv" not in found
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_a_node_of_several_results_is_named_whichever_of_them_is_read(half: int) -> None:
+    builder, kind = Builder("halves"), DTYPES["int8"]
+    x = builder.input("x", (1, 4, 8, 8), kind)
+    halves = builder.add("split", [("x", x)], {"axis": 1, "parts": 2}, name="split")
+    w = builder.stored("w", (2, 2, 3, 3), kind)
+    y = builder.add("conv", [("x", halves[half]), ("w", w)], {"padding": 1}, name="conv")[0]
+    end = builder.add("relu", [("x", y)], name="end")[0]
+    with pytest.raises(BadSpec, match=r"split: split \(split\) needs all of its input"):
+        planned(builder.graph([end]), "conv", Grid(2, 2))

@@ -59,7 +59,7 @@ def _needed(
     boxes: dict[str, Box] = {stage.output: box}
     cuts: dict[str, _Cut] = {}
     for node in reversed(stage.nodes):
-        if _holds(boxes.get(node.outputs[0])):
+        if any(_holds(boxes.get(one)) for one in node.outputs):
             cuts[node.name] = _cut(graph, node, boxes, operators, stage, clipped=clipped)
     return boxes, cuts
 

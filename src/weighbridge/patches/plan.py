@@ -52,7 +52,7 @@ class PatchPlan(NamedTuple):
     in the same memory while the stage runs.  ``before_bytes`` is the peak without patches, the input in it.
 
     ``stage_macs`` are those of the stage in one piece, ``clipped_macs`` those of all patches with halos that end at the borders of
-    the maps, ``full_macs`` with halos that do not.
+    the maps, ``full_macs`` with halos that do not; ``network_macs`` are None where not every node of the network is counted.
     """
 
     last: str
@@ -69,7 +69,7 @@ class PatchPlan(NamedTuple):
     stage_macs: int
     clipped_macs: int
     full_macs: int
-    network_macs: int
+    network_macs: int | None
 
 
 class Peaks(NamedTuple):
@@ -162,7 +162,7 @@ def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] 
         stage_macs=sum(one.macs or 0 for one in facts.nodes if one.name in inside),
         clipped_macs=sum(one.macs for one in patches),
         full_macs=full,
-        network_macs=facts.macs,
+        network_macs=facts.macs if facts.exact else None,
     )
 
 

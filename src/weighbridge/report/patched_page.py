@@ -122,7 +122,9 @@ def _work(plan: PatchPlan) -> str:
     if not more:
         return "no MAC is done twice"
     of_stage = f"{more / plan.stage_macs:.1%} of the stage" if plan.stage_macs else ""
-    of_network = f"{more / plan.network_macs:.1%} of the network" if plan.network_macs else ""
+    of_network = (
+        f"{more / plan.network_macs:.1%} of the network" if plan.network_macs else "the network is not counted in full"
+    )
     return f"{exact(more)} MACs are done again where patches overlap: {', '.join(filter(None, (of_stage, of_network)))}"
 
 
