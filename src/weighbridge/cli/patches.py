@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 from weighbridge.cli.output import FILE_WIDTH, to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import called
 from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
+from weighbridge.cli.weigh import DOES_NOT_FIT
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.patching import in_patches
@@ -20,8 +20,6 @@ from weighbridge.report.terminal import Look
 from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
-
-DOES_NOT_FIT: Final = 1
 
 
 class Request(NamedTuple):

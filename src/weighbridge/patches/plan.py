@@ -12,14 +12,15 @@ from weighbridge.counts import count
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.memory.plan import plan_of_values
+from weighbridge.memory.profiles import largest
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.halo import Box, Span
-from weighbridge.operators.record import Op
+from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.part import Part, boxes_of, part_of
 from weighbridge.patches.stage import Stage, stage_to
 
-__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "peaks_in", "planned"]
+__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "peaks_behind", "peaks_in", "planned"]
 
 
 class Grid(NamedTuple):
@@ -82,39 +83,47 @@ class Peaks(NamedTuple):
 
     def stage_bytes(self, policy: str, *, with_input: bool = False) -> int | None:
         """The most that is alive while the stage runs."""
-        return _total((self.patch_bytes[policy], self.buffer_bytes, self.input_bytes if with_input else 0))
+        return known_total((self.patch_bytes[policy], self.buffer_bytes, self.input_bytes if with_input else 0))
 
     def peak_bytes(self, policy: str, *, with_input: bool = False) -> int | None:
         """The most that is alive."""
-        return _most((self.stage_bytes(policy, with_input=with_input), self.rest_bytes[policy]))
+        return largest((self.stage_bytes(policy, with_input=with_input), self.rest_bytes[policy]))
 
 
-def peaks_in(deployed: Graph, stage: Stage, grid: Grid, operators: Mapping[str, Op] = OPERATORS) -> Peaks:
+def peaks_in(
+    deployed: Graph,
+    stage: Stage,
+    grid: Grid,
+    operators: Mapping[str, Op] = OPERATORS,
+    rest: Mapping[str, int | None] | None = None,
+) -> Peaks:
     """The peaks that ``planned`` has, of the patches alone that no other is larger than in every tensor.
+
+    ``rest`` is what ``peaks_behind`` says of the stage, where that is known already, as from another grid.
 
     Raises ``BadSpec`` as ``planned`` does.
     """
     shape = deployed.tensors[stage.output].shape or ()
     rows, columns = stage.axes
     down, across = _splits(shape[rows], shape[columns], grid)
-    largest: list[list[Span]] = []
+    decisive: list[list[Span]] = []
     for axis, spans in ((rows, down), (columns, across)):
         sizes = {}
         for span in spans:
             box = tuple(span if place == axis else Span(0, size) for place, size in enumerate(shape))
             boxes = boxes_of(deployed, stage, box, operators)
             sizes[span] = {name: tuple(one.size for one in box) for name, box in boxes.items()}
-        largest.append(_largest(sizes))
+        decisive.append(_largest(sizes))
     of_patches = []
-    for box in _boxes(deployed, stage, largest[0], largest[1]).values():
+    for box in _boxes(deployed, stage, *decisive).values():
         graph = part_of(deployed, stage, box, operators).graph
         of_patches.append(_of_values(plan_of_values(graph, operators).peak_bytes))
     given = _inputs(deployed, stage)
     return Peaks(
-        {policy: _most(one[policy] for one in of_patches) for policy in of_patches[0]},
+        {policy: largest([one[policy] for one in of_patches]) for policy in of_patches[0]},
         deployed.tensors[stage.output].bytes,
-        _total(deployed.tensors[name].bytes for name in given),
-        _rest(deployed, stage, operators),
+        known_total(deployed.tensors[name].bytes for name in given),
+        peaks_behind(deployed, stage, operators) if rest is None else rest,
     )
 
 
@@ -139,10 +148,8 @@ def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] 
     """
     stage = stage_to(deployed, last, operators)
     peaks = peaks_in(deployed, stage, grid, operators)
-    rows, columns = (
-        (deployed.tensors[stage.output].shape or ())[stage.axes[0]],
-        (deployed.tensors[stage.output].shape or ())[stage.axes[1]],
-    )
+    shape = deployed.tensors[stage.output].shape or ()
+    rows, columns = (shape[axis] for axis in stage.axes)
     whole, facts = plan_of_values(deployed, operators), count(deployed, deployed)
     patches, full = _patches(deployed, stage, _splits(rows, columns, grid), operators)
     inside = {node.name for node in stage.nodes}
@@ -221,7 +228,7 @@ def _inputs(graph: Graph, stage: Stage) -> tuple[str, ...]:
     return tuple(one for one in graph.inputs if one in read)
 
 
-def _rest(graph: Graph, stage: Stage, operators: Mapping[str, Op]) -> Mapping[str, int | None]:
+def peaks_behind(graph: Graph, stage: Stage, operators: Mapping[str, Op]) -> Mapping[str, int | None]:
     """The peaks of what runs behind the stage, which begins with its output."""
     inside = {node.name for node in stage.nodes}
     nodes = tuple(node for node in graph.nodes if node.name not in inside)
@@ -235,13 +242,3 @@ def _rest(graph: Graph, stage: Stage, operators: Mapping[str, Op]) -> Mapping[st
 def _of_values(peaks: Mapping[str, int | None]) -> Mapping[str, int | None]:
     """The policies that say what is alive of a patch as of a network."""
     return {name: size for name, size in peaks.items() if name.startswith(("pair", "live"))}
-
-
-def _most(sizes: Iterable[int | None]) -> int | None:
-    known = list(sizes)
-    return None if None in known else max((one for one in known if one is not None), default=0)
-
-
-def _total(sizes: Iterable[int | None]) -> int | None:
-    known = list(sizes)
-    return None if None in known else sum(one for one in known if one is not None)

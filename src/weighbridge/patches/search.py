@@ -12,7 +12,7 @@ from weighbridge.memory.plan import plan_of_values
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.plan import Grid, PatchPlan, peaks_in, planned
+from weighbridge.patches.plan import Grid, PatchPlan, peaks_behind, peaks_in, planned
 from weighbridge.patches.stage import stage_to, stages
 
 __all__ = ["FINEST", "GRIDS", "Searched", "searched"]
@@ -92,9 +92,10 @@ def _of_stage(
     Raises ``BadSpec``, of a grid only where none is coarse enough.
     """
     stage, (policy, with_input) = stage_to(deployed, end, operators), asked
+    rest = peaks_behind(deployed, stage, operators)
     for grid in grids:
         try:
-            peaks = peaks_in(deployed, stage, grid, operators)
+            peaks = peaks_in(deployed, stage, grid, operators, rest)
         except BadSpec as error:
             if error.where == "grid" and grid != grids[0]:
                 continue

@@ -157,7 +157,7 @@ class _Problem(NamedTuple):
 
 def _extra(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> tuple[int, ...] | None:
     """What is alive at each node under ``live`` beside the storages of this graph: the worst moment of its bodies."""
-    alive = dict(profiles_by_policy(graph, spans, operators))["live"]
+    alive = next(profile for policy, profile in profiles_by_policy(graph, spans, operators) if policy == "live")
     outside = totals(list(spans.storages.values()), len(spans.nodes))
     if alive is None or any(one is None for one in alive.bytes):
         return None
