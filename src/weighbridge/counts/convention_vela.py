@@ -26,7 +26,7 @@ from weighbridge.counts.convention import (
 from weighbridge.graph import Graph
 from weighbridge.memory.bricks import is_rearranged
 from weighbridge.operators.record import Kind, Op
-from weighbridge.passes.padding import pads_by_axis
+from weighbridge.operators.rules import pads_by_axis
 
 __all__ = ["VELA"]
 

@@ -11,10 +11,10 @@ from weighbridge.graph import Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import real_parts
-from .halo import Box, Needs, Span, padding_between, under_windows
+from .halo import Box, Needs, Span, padding_between
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
 from .record import Call, Kind, Loops, Op, Work, types_of
-from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_output, window_padding
+from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_box, sliding_output
 
 __all__ = ["CONVOLUTION_OPERATORS", "unrolled_elements", "weight_axes"]
 
@@ -189,11 +189,7 @@ def _depthwise_overwrites(call: Call, name: str, operand: TensorType) -> int | N
 def _halo(call: Call, box: Box) -> Needs:
     """Rows and columns under the taps, and every channel of x for a part of those of the result."""
     geometry = _geometry(call)
-    rank = len(geometry.taps)
-    stride = per_axis(call.integers("stride"), rank, "stride")
-    dilation = per_axis(call.integers("dilation"), rank, "dilation")
-    padding = window_padding(call["padding"], geometry.frame.sizes, geometry.taps, stride, dilation)
-    spans = list(under_windows(box, geometry.frame.axes, geometry.taps, stride, dilation, padding))
+    spans = list(sliding_box(call, box, geometry.frame, geometry.taps))
     spans[geometry.frame.channel_axis] = Span(0, geometry.c_i)
     return {("x", 0): tuple(spans)}
 

@@ -8,7 +8,7 @@ from weighbridge.graph import Attribute
 
 from .halo import Box, Needs, Span
 from .record import Call
-from .rules import axes_of, known
+from .rules import axes_of, known, pads_by_axis
 from .shapes import axis_of
 
 __all__ = ["concat_halo", "pad_halo", "pad_parted", "slice_halo", "slice_parted", "transpose_halo"]
@@ -83,7 +83,7 @@ def pad_halo(call: Call, box: Box) -> Needs | None:
     """What lies inside the border; None where the border is made of what lies inside."""
     if not known(call, "pads", "axes") or call["mode"] != "constant":
         return None
-    return {("x", 0): tuple(span.moved(-before) for span, (before, _) in zip(box, _pads(call), strict=True))}
+    return {("x", 0): tuple(span.moved(-before) for span, (before, _) in zip(box, pads_by_axis(call), strict=True))}
 
 
 def pad_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
@@ -91,10 +91,3 @@ def pad_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str
     pairs = list(zip(needed["x", 0], there["x", 0], strict=True))
     befores, afters = [have.start - want.start for want, have in pairs], [want.stop - have.stop for want, have in pairs]
     return {"axes": "all", "pads": (*befores, *afters)}
-
-
-def _pads(call: Call) -> list[tuple[int, int]]:
-    rank = len(call.x.shape)
-    axes, pads = axes_of(call, rank), call.integers("pads")
-    given = {axis: (pads[place], pads[place + len(axes)]) for place, axis in enumerate(axes)}
-    return [given.get(axis, (0, 0)) for axis in range(rank)]

@@ -10,10 +10,10 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .halo import Box, Needs, nothing_differs, padding_between, under_windows
+from .halo import Box, Needs, nothing_differs, padding_between
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import number, when_known
-from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_output, window_padding
+from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_box, sliding_output
 
 __all__ = ["POOLING_OPERATORS"]
 
@@ -158,11 +158,7 @@ def _halo(call: Call, box: Box) -> Needs | None:
     if call.attributes.get("outputs", ("y",)) != ("y",):
         return None
     frame, kernel, _ = _window_result(call)
-    rank = len(kernel)
-    stride = per_axis(call.integers("stride"), rank, "stride")
-    dilation = per_axis(call.integers("dilation"), rank, "dilation")
-    padding = window_padding(call["padding"], frame.sizes, kernel, stride, dilation)
-    return {("x", 0): under_windows(box, frame.axes, kernel, stride, dilation, padding)}
+    return {("x", 0): sliding_box(call, box, frame, kernel)}
 
 
 def _parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:

@@ -21,6 +21,7 @@ __all__ = [
     "in_words",
     "known",
     "number",
+    "pads_by_axis",
     "reads_nothing",
     "same",
     "same_rank",
@@ -145,3 +146,11 @@ def selects(name: str) -> Callable[[Call], Traffic]:
 def reads_nothing(call: Call) -> Traffic:
     """Nothing is read: the operands matter by their shape alone."""
     return Traffic(0, known_total(output.bytes for output in call.outputs))
+
+
+def pads_by_axis(call: Call) -> tuple[tuple[int, int], ...]:
+    """(before, after) for every axis of what is padded.  Raises ``GraphError`` where they depend on values."""
+    rank = len(call.x.shape)
+    axes, pads = axes_of(call, rank), call.integers("pads")
+    given = {axis: (pads[place], pads[place + len(axes)]) for place, axis in enumerate(axes)}
+    return tuple(given.get(axis, (0, 0)) for axis in range(rank))

@@ -10,6 +10,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
+from .halo import Box, under_windows
 from .record import Call
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "explicit_padding",
     "frame_of",
     "per_axis",
+    "sliding_box",
     "sliding_output",
     "window_output",
     "window_padding",
@@ -190,6 +192,15 @@ def window_output(
             raise GraphError(f"a window of {d * (k - 1) + 1} does not fit an input of {size + before + after}")
         result.append(count)
     return tuple(result)
+
+
+def sliding_box(call: Call, box: Box, frame: Frame, kernel: Shape) -> Box:
+    """What of x lies under the windows of a part of the result, by the attributes ``stride``, ``dilation`` and ``padding`` of a call."""
+    rank = len(kernel)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    padding = window_padding(call["padding"], frame.sizes, kernel, stride, dilation)
+    return under_windows(box, frame.axes, kernel, stride, dilation, padding)
 
 
 def sliding_output(call: Call, sizes: Shape, kernel: Shape, *, ceil_mode: bool = False) -> Shape:

@@ -8,11 +8,11 @@ from itertools import chain
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node, Shape
 from weighbridge.operators.record import Call
-from weighbridge.operators.rules import axes_of
+from weighbridge.operators.rules import pads_by_axis
 from weighbridge.operators.shapes import explicit_padding, per_axis
 from weighbridge.passes.rewrite import call_of
 
-__all__ = ["is_convolutions_own", "pads_by_axis"]
+__all__ = ["is_convolutions_own"]
 
 
 def is_convolutions_own(pad: Node, readers: Sequence[Node], graph: Graph) -> bool:
@@ -28,14 +28,6 @@ def is_convolutions_own(pad: Node, readers: Sequence[Node], graph: Graph) -> boo
         return all(reader.operator == "conv" and _takes(call_of(reader, graph), pads) for reader in readers)
     except GraphError:
         return False
-
-
-def pads_by_axis(call: Call) -> tuple[tuple[int, int], ...]:
-    """(before, after) for every axis of what is padded.  Raises ``GraphError`` where they depend on values."""
-    rank = len(call.x.shape)
-    axes, pads = axes_of(call, rank), call.integers("pads")
-    given = {axis: (pads[place], pads[place + len(axes)]) for place, axis in enumerate(axes)}
-    return tuple(given.get(axis, (0, 0)) for axis in range(rank))
 
 
 def _takes(call: Call, pads: Sequence[tuple[int, int]]) -> bool:
