@@ -8,7 +8,7 @@ from typing import Any
 
 from weighbridge.api import weigh
 from weighbridge.choices import fps_of
-from weighbridge.cli.output import FILE_WIDTH, inexact, to_every, write_to
+from weighbridge.cli.output import FILE_WIDTH, content_of, inexact, to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.saved import STDIN, read_saved, saved_inputs
@@ -128,17 +128,14 @@ def _write(found: Comparison, target: Target, *, all_rows: bool) -> None:
 
 
 def _content(found: Comparison, kind: str) -> str:
-    if kind == "json":
-        return found.to_json()
-    if kind == "html":
-        from weighbridge.report.comparison_html import render as render_page
-
-        return render_page(found)
-    if kind == "csv":
-        from weighbridge.report.csv import render
-
-        return render(table(found))
-    return markdown(found) if kind == "markdown" else text(found, Look(FILE_WIDTH), all_rows=True)
+    return content_of(
+        found,
+        kind,
+        html="weighbridge.report.comparison_html",
+        table=lambda: table(found),
+        markdown=lambda: markdown(found),
+        text=lambda: text(found, Look(FILE_WIDTH), all_rows=True),
+    )
 
 
 def _judged(found: Comparison, request: Request, *, is_shown: bool) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from weighbridge.cli.output import FILE_WIDTH, to_every, write_to
+from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import called
 from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
@@ -68,14 +68,11 @@ def _write(found: Ordered, target: Target, *, all_rows: bool) -> None:
 
 
 def _content(found: Ordered, kind: str) -> str:
-    if kind == "json":
-        return found.to_json()
-    if kind == "html":
-        from weighbridge.report.ordered_html import render as render_page
-
-        return render_page(found)
-    if kind == "csv":
-        from weighbridge.report.csv import render
-
-        return render(table(found))
-    return markdown(found) if kind == "markdown" else text(found, Look(FILE_WIDTH))
+    return content_of(
+        found,
+        kind,
+        html="weighbridge.report.ordered_html",
+        table=lambda: table(found),
+        markdown=lambda: markdown(found),
+        text=lambda: text(found, Look(FILE_WIDTH)),
+    )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, Protocol, TextIO
 
 from weighbridge.cli.targets import STDOUT, Output, Target
 from weighbridge.errors import BadSpec
 from weighbridge.report import Report
-from weighbridge.report.page import Page
+from weighbridge.report.page import Page, Table
 from weighbridge.report.peaks import LIVE, check_profile
 from weighbridge.report.spans import Line, text_of
 from weighbridge.report.terminal import Look, render, text
@@ -21,6 +22,7 @@ __all__ = [
     "FILE_WIDTH",
     "check_policy",
     "check_shown",
+    "content_of",
     "formatted",
     "inexact",
     "look_of",
@@ -187,6 +189,34 @@ def write_to(target: Target, page: Callable[[Look], Iterable[Line]], content: Ca
         show_lines(page(look), look)
     else:
         write(content(target.kind), None if target.place == STDOUT else Path(target.place))
+
+
+class Made(Protocol):
+    """What a command has made, which is JSON as it is."""
+
+    def to_json(self) -> str: ...
+
+
+def content_of(
+    found: Made,
+    kind: str,
+    *,
+    html: str,
+    table: Callable[[], Table],
+    markdown: Callable[[], str],
+    text: Callable[[], str],
+) -> str:
+    """What ``found`` is in a file of the ``kind``; ``html`` is the module that makes a page of it, imported where one is asked for."""
+    if kind == "json":
+        return found.to_json()
+    if kind == "html":
+        page: str = import_module(html).render(found)
+        return page
+    if kind == "csv":
+        from weighbridge.report.csv import render
+
+        return render(table())
+    return markdown() if kind == "markdown" else text()
 
 
 def show_lines(lines: Iterable[Line], look: Look) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from weighbridge.changing import what_if
-from weighbridge.cli.output import FILE_WIDTH, to_every, warn_of_inexact, write_to
+from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, warn_of_inexact, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.source_call import called
@@ -106,14 +106,11 @@ def _write(found: WhatIf, target: Target, *, all_rows: bool) -> None:
 
 
 def _content(found: WhatIf, kind: str) -> str:
-    if kind == "json":
-        return found.to_json()
-    if kind == "html":
-        from weighbridge.report.what_if_html import render as render_page
-
-        return render_page(found)
-    if kind == "csv":
-        from weighbridge.report.csv import render
-
-        return render(table(found))
-    return markdown(found) if kind == "markdown" else text(found, Look(FILE_WIDTH), all_rows=True)
+    return content_of(
+        found,
+        kind,
+        html="weighbridge.report.what_if_html",
+        table=lambda: table(found),
+        markdown=lambda: markdown(found),
+        text=lambda: text(found, Look(FILE_WIDTH), all_rows=True),
+    )
