@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from weighbridge import __version__
@@ -17,7 +17,7 @@ from weighbridge.memory.order import MOST_STATES, least_peak
 from weighbridge.memory.records import MemoryPlan
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.reordered import reordered
-from weighbridge.report.ordered import Moved, Ordered, Overwrite
+from weighbridge.report.ordered import Moved, Ordered, OrderStep, Overwrite
 from weighbridge.sources import Given, Source, check, read
 
 __all__ = ["best_order"]
@@ -79,10 +79,18 @@ def best_order(
             for time, place in enumerate(found.places)
             if place != time
         ),
+        profile=tuple(_profile(names, found.places, before, after)),
         policies={name: (before.peak_bytes[name], after.peak_bytes.get(name)) for name in before.peak_bytes},
         overwrites=tuple(_overwrites(deployed, spans, before)),
         notes=deployed.notes,
     )
+
+
+def _profile(names: Sequence[str], places: Sequence[int], before: MemoryPlan, after: MemoryPlan) -> Iterator[OrderStep]:
+    """What runs at each time in the one order and in the other, and what is alive then."""
+    rows = zip(places, before.profile["live"], after.profile["live"], strict=True)
+    for time, (place, was, now) in enumerate(rows):
+        yield OrderStep(names[time], was, names[place], now)
 
 
 def _overwrites(deployed: Graph, spans: Lifetimes, memory: MemoryPlan) -> Iterator[Overwrite]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["Moved", "Ordered", "Overwrite"]
+__all__ = ["Moved", "OrderStep", "Ordered", "Overwrite"]
 
 SCHEMA: Final = 1
 
@@ -20,6 +20,15 @@ class Moved(NamedTuple):
     operator: str
     before: int
     after: int
+
+
+class OrderStep(NamedTuple):
+    """The layer that runs at one time in the order as it was and in the new one, with the bytes alive by ``live``; None where unknown."""
+
+    before_name: str
+    before_bytes: int | None
+    after_name: str
+    after_bytes: int | None
 
 
 class Overwrite(NamedTuple):
@@ -40,8 +49,9 @@ class Ordered:
     """``peak_bytes`` is the peak under ``live`` of the best order that was found, ``before_bytes`` of the order as it was, and no order has
     one below ``bound_bytes``; ``is_least`` says that none is better.
 
-    ``order`` names the layers as they run, ``moved`` those that run at another time.  ``policies`` are the peaks by every memory policy
-    before and after, None where one does not apply.  ``overwrites`` are the kernels that could run in place, in the order as it was.
+    ``order`` names the layers as they run, ``moved`` those that run at another time.  ``profile`` has what is alive while each runs, a step
+    a layer; its largest are the two peaks.  ``policies`` are the peaks by every memory policy before and after, None where one does not
+    apply.  ``overwrites`` are the kernels that could run in place, in the order as it was.
     """
 
     tool: str
@@ -54,6 +64,7 @@ class Ordered:
     states: int
     order: tuple[str, ...]
     moved: tuple[Moved, ...]
+    profile: tuple[OrderStep, ...]
     policies: Mapping[str, tuple[int | None, int | None]]
     overwrites: tuple[Overwrite, ...]
     notes: tuple[str, ...] = ()
@@ -72,6 +83,7 @@ class Ordered:
             },
             "order": list(self.order),
             "moved": plain(self.moved, lost),
+            "profile": plain(self.profile, lost),
             "overwrites": plain(self.overwrites, lost),
             "notes": list(self.notes),
         }
