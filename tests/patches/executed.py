@@ -30,9 +30,10 @@ def run(graph: Graph, values: Mapping[str, Array], nodes: Sequence[Node] | None 
         result = _RULES[node.operator](node, operands)
         for function in node.fused:
             result = _RULES[function.operator](function, {"x": [result]})
-        kind = graph.tensors[node.outputs[0]]
-        assert result.shape == kind.shape, f"{node.name} makes {result.shape}, the graph says {kind.shape}"
-        held[node.outputs[0]] = result
+        for name, array in zip(node.outputs, result if isinstance(result, list) else [result], strict=True):
+            shape = graph.tensors[name].shape
+            assert array.shape == shape, f"{node.name} makes {array.shape}, the graph says {shape}"
+            held[name] = array
     return held
 
 
@@ -164,6 +165,15 @@ def _slice(node: Node, operands: Mapping[str, list[Array]]) -> Array:
     return x[tuple(cut)]
 
 
+def _split(node: Node, operands: Mapping[str, list[Array]]) -> list[Array]:
+    x, axis, sizes = operands["x"][0], node.attributes["axis"], node.attributes["sizes"]
+    if sizes == "equal":
+        each = -(-x.shape[axis] // node.attributes["parts"])
+        sizes = (each,) * (node.attributes["parts"] - 1)
+        return np.split(x, np.cumsum(sizes), axis)
+    return np.split(x, np.cumsum(sizes[:-1]), axis)
+
+
 def _part(node: Node, operands: Mapping[str, list[Array]]) -> Array:
     starts, sizes = node.attributes["starts"], node.attributes["sizes"]
     return operands["x"][0][tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))]
@@ -180,6 +190,7 @@ _RULES: dict[str, Callable[[Node, Mapping[str, list[Array]]], Array]] = {
     "batch_norm": _batch_norm,
     "pad": _pad,
     "slice": _slice,
+    "split": _split,
     "part": _part,
     "transpose": lambda node, operands: operands["x"][0].transpose(node.attributes["permutation"]),
     "concat": lambda node, operands: np.concatenate(operands["xs"], node.attributes["axis"]),

@@ -97,6 +97,22 @@ class _Growing:
             return inner
         return self.add("concat", [("xs", x), ("xs", inner)], {"axis": self.channel_axis})
 
+    def shared(self, x: str) -> str:
+        """Its channels shared out: windows over some, others as they are, joined again; or one share alone."""
+        c = self.channels(x)
+        if c < 2:
+            return x
+        equal = self.draw(st.booleans()) and c % 2 == 0
+        sizes = {"parts": 2} if equal else {"sizes": (1, c - 1)}
+        self.count += 1
+        shares = self.builder.add("split", [("x", x)], {"axis": self.channel_axis, **sizes}, name=f"split{self.count}")
+        first, second = self.draw(st.permutations(shares))
+        kept = {"stride": 1, "padding": self.draw(st.sampled_from(["same_upper", "same_lower"]))}
+        first = self.conv(first, **kept)
+        if self.draw(st.booleans()):
+            return first
+        return self.add("concat", [("xs", first), ("xs", second)], {"axis": self.channel_axis})
+
     def function(self, x: str) -> str:
         return self.add("relu", [("x", x)]) if self.draw(st.booleans()) else x
 
@@ -138,6 +154,7 @@ _STEPS = (
     "pool",
     "residual",
     "residual",
+    "shared",
     "function",
     "norm",
     "bordered",

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.patches.executed import run, values_of
 from tests.patches.random_stages import random_stages
 from weighbridge.api import load
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
 from weighbridge.graph import Graph
 from weighbridge.operators.halo import Span
 from weighbridge.operators.table import OPERATORS
@@ -126,3 +128,17 @@ def has_map(graph: Graph, end: str, grid: int) -> bool:
 def test_deployed_graphs_too() -> None:
     graph = deploy(load("mobilenet_v2:resolution=64"))
     agrees(graph, stage_to(graph, "block4.project", OPERATORS), 4, 2)
+
+
+def test_what_a_node_needs_whole_is_computed_whole_for_each_patch() -> None:
+    """Weights of a convolution that are made of a second input, at run time."""
+    builder, kind = Builder("conditional"), DTYPES["float32"]
+    x, given_ = builder.input("x", (1, 2, 6, 6), kind), builder.input("kernel", (2, 2, 3, 3), kind)
+    w = builder.add("tanh", [("x", given_)], name="tanh")[0]
+    y = builder.add("conv", [("x", x), ("w", w)], {"padding": 1}, name="conv")[0]
+    graph = builder.graph([builder.add("relu", [("x", y)])[0]])
+    stage = stage_to(graph, "conv", OPERATORS)
+    assert [node.name for node in stage.nodes] == ["tanh", "conv"]
+    part = part_of(graph, stage, next(boxes(graph, stage, 2, 2)), OPERATORS)
+    assert part.boxes["kernel"] == ((0, 2), (0, 2), (0, 3), (0, 3))
+    agrees(graph, stage, 2, 2)

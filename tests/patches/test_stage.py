@@ -8,6 +8,7 @@ from tests.patches.networks import branched, deployed
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
+from weighbridge.graph import Graph
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.plan import Grid, planned
 from weighbridge.patches.stage import stage_to, stages
@@ -52,13 +53,23 @@ def test_the_ends_of_mobilenet_v2_are_those_of_its_blocks() -> None:
     assert "block3.expand.conv" not in found
 
 
-@pytest.mark.parametrize("half", [0, 1])
-def test_a_node_of_several_results_is_named_whichever_of_them_is_read(half: int) -> None:
+def halves(axis: int) -> Graph:
     builder, kind = Builder("halves"), DTYPES["int8"]
     x = builder.input("x", (1, 4, 8, 8), kind)
-    halves = builder.add("split", [("x", x)], {"axis": 1, "parts": 2}, name="split")
-    w = builder.stored("w", (2, 2, 3, 3), kind)
-    y = builder.add("conv", [("x", halves[half]), ("w", w)], {"padding": 1}, name="conv")[0]
-    end = builder.add("relu", [("x", y)], name="end")[0]
+    upper, lower = builder.add("split", [("x", x)], {"axis": axis, "parts": 2}, name="split")
+    end = builder.add("add", [("a", upper), ("b", lower)], name="end")[0]
+    w = builder.stored("w", (2, builder.tensors[end].shape[1], 1, 1), kind)
+    end = builder.add("conv", [("x", end), ("w", w)], name="conv")[0]
+    return builder.graph([builder.add("relu", [("x", end)], name="behind")[0]])
+
+
+def test_a_split_along_an_axis_that_is_cut_is_named() -> None:
+    assert planned(halves(1), "conv", Grid(2, 2)).clipped_macs == 2 * 2 * 64
     with pytest.raises(BadSpec, match=r"split: split \(split\) needs all of its input"):
-        planned(builder.graph([end]), "conv", Grid(2, 2))
+        planned(halves(2), "conv", Grid(2, 2))
+
+
+def test_a_stage_does_not_end_with_several_results() -> None:
+    with pytest.raises(BadSpec, match="last: split has 2 results; a stage ends with one"):
+        stage_to(halves(1), "split", OPERATORS)
+    assert "split" not in stages(halves(1), OPERATORS)

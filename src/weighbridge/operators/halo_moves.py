@@ -11,7 +11,7 @@ from .record import Call
 from .rules import axes_of, known, pads_by_axis
 from .shapes import axis_of
 
-__all__ = ["concat_halo", "pad_halo", "pad_parted", "slice_halo", "slice_parted", "transpose_halo"]
+__all__ = ["concat_halo", "pad_halo", "pad_parted", "slice_halo", "slice_parted", "split_halo", "transpose_halo"]
 
 
 def transpose_halo(call: Call, box: Box) -> Needs | None:
@@ -32,6 +32,14 @@ def concat_halo(call: Call, box: Box) -> Needs | None:
     if box[axis] != (0, sum(x.shape[axis] for x in xs)):
         return None
     return {("xs", place): (*box[:axis], Span(0, x.shape[axis]), *box[axis + 1 :]) for place, x in enumerate(xs)}
+
+
+def split_halo(call: Call, box: Box) -> Needs | None:
+    """The operand where the results are, along the axis that is split all of it; None where a part of that axis is asked for."""
+    axis = axis_of(call.integer("axis"), len(box))
+    if box[axis] != (0, call.outputs[0].shape[axis]):
+        return None
+    return {("x", 0): (*box[:axis], Span(0, call.x.shape[axis]), *box[axis + 1 :])}
 
 
 def slice_halo(call: Call, box: Box) -> Needs | None:

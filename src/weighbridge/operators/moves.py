@@ -12,7 +12,7 @@ from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 
-from .halo_moves import concat_halo, pad_halo, pad_parted, slice_halo, slice_parted, transpose_halo
+from .halo_moves import concat_halo, pad_halo, pad_parted, slice_halo, slice_parted, split_halo, transpose_halo
 from .record import REQUIRED, Call, Kind, Op, nothing
 from .rules import axes_of, dtype_of, selects, sizes_of, when_known
 from .shapes import axis_of, broadcast
@@ -224,6 +224,7 @@ MOVE_OPERATORS: Final = (
         nothing,
         attributes={"axis": 0, "sizes": "equal", "parts": 0},
         summary="parts along an axis, an output each",
+        halo=split_halo,
     ),
     Op(
         "slice",

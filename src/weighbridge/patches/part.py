@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
 
 from weighbridge.errors import BadSpec, GraphError
 from weighbridge.graph import Graph, Node, Role, Tensor
@@ -25,8 +26,9 @@ class Part(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """What a node needs as its windows have it, and what of it there is."""
+    """The part of each of its results that a node makes, what it needs for that as its windows have it, and what of it there is."""
 
+    made: tuple[Box, ...]
     needed: Needs
     there: Needs
 
@@ -74,23 +76,52 @@ def _cut(
 ) -> _Cut:
     """What a node needs; ``boxes`` grow by it."""
     op = operators.get(node.operator)
-    needed = None
-    if op is not None and op.halo_rule is not None and len(node.outputs) == 1:
+    made, needed = _made(graph, node, boxes), None
+    if op is not None and op.halo_rule is not None and made is not None:
         try:
-            needed = op.halo_rule(call_of(node, graph), boxes[node.outputs[0]])
+            needed = op.halo_rule(call_of(node, graph), made[0])
         except GraphError:
             needed = None
-    if needed is None:
+    if made is None or needed is None:
         what = f"{node.name} ({node.operator}) needs all of its input for a part of its result"
         raise BadSpec(what, where=node.name, hint="end the stage before it")
+    boxes.update(zip(node.outputs, made, strict=True))
     there = {}
-    for slot, want in needed.items():
-        tensor = _operand(node, slot)
-        have = tuple(span.within(size) for span, size in zip(want, graph.tensors[tensor].shape or (), strict=True))
+    for slot, tensor in _slots(node):
+        if slot not in needed and tensor in stage.static:
+            continue
+        shape = graph.tensors[tensor].shape or ()
+        want = needed.get(slot, whole(shape))
+        have = tuple(span.within(size) for span, size in zip(want, shape, strict=True))
         there[slot] = have if clipped else want
         known = boxes.get(tensor)
         boxes[tensor] = there[slot] if known is None else tuple(map(Span.around, known, there[slot]))
-    return _Cut(needed, there)
+    return _Cut(made, needed, there)
+
+
+def _made(graph: Graph, node: Node, boxes: Mapping[str, Box]) -> tuple[Box, ...] | None:
+    """The part that a node makes of each of its results: the smallest box around what is needed of any of them.
+
+    Along an axis that they share out, as a split does, all of each; None where less than that is needed of one, or where they are not
+    alike in their axes.
+    """
+    shapes = [graph.tensors[one].shape or () for one in node.outputs]
+    wanted = [(boxes[one], whole(shape)) for one, shape in zip(node.outputs, shapes, strict=True) if one in boxes]
+    around: list[Span | None] = []
+    if len({len(shape) for shape in shapes}) > 1:
+        return None
+    for axis, sizes in enumerate(zip(*shapes, strict=True)):
+        spans = [box[axis] for box, _ in wanted if _holds(box)]
+        if len(set(sizes)) == 1:
+            around.append(reduce(Span.around, spans))
+        elif all(box[axis] == all_[axis] for box, all_ in wanted if _holds(box)):
+            around.append(None)
+        else:
+            return None
+    return tuple(
+        tuple(Span(0, size) if span is None else span for span, size in zip(around, shape, strict=True))
+        for shape in shapes
+    )
 
 
 def _graph(
@@ -113,7 +144,7 @@ def _graph(
                 nodes.append(view)
                 tensor = name  # noqa: PLW2901
             operands.append((slot[0], tensor))
-        differs = operators[node.operator].parted(call_of(node, graph), boxes[node.outputs[0]], cut.needed, cut.there)
+        differs = operators[node.operator].parted(call_of(node, graph), cut.made[0], cut.needed, cut.there)
         nodes.append(replace(node, operands=tuple(operands), attributes={**node.attributes, **differs}))
     used = {tensor for node in nodes for tensor in (*node.inputs, *node.outputs)}
     return Graph(
@@ -152,12 +183,10 @@ def _there(graph: Graph, boxes: Mapping[str, Box], stage: Stage, tensor: str) ->
 
 def _view(tensor: str, node: Node, slot: Slot, box: Box, there: Box) -> Node:
     name = f"{tensor}: part for {node.name}.{slot[0]}{slot[1] or ''}"
-    starts = tuple(span.start - have.start for span, have in zip(box, there, strict=True))
+    starts = tuple(
+        min(max(span.start - have.start, 0), have.size - span.size) for span, have in zip(box, there, strict=True)
+    )
     return Node(name, "part", (("x", tensor),), (name,), {"starts": starts, "sizes": _sizes(box)}, node.scope)
-
-
-def _operand(node: Node, slot: Slot) -> str:
-    return dict(_slots(node))[slot]
 
 
 def _sizes(box: Box) -> tuple[int, ...]:
