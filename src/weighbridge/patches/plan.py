@@ -50,7 +50,8 @@ class PatchPlan(NamedTuple):
     The peak of a patch has in it what lies between the network's input and the stage's output: not the input, which a patch reads
     where it lies (in flash, in a camera), and not the output, ``buffer_bytes``, which all patches together fill.  ``peak_bytes`` is
     the larger of the patches with that buffer and of the rest; ``with_input_bytes`` the same where the input, ``input_bytes``, lies
-    in the same memory while the stage runs.  ``before_bytes`` is the peak without patches, the input in it.
+    in the same memory while the stage runs.  ``before_bytes`` is the peak without patches, the input in it.  ``input_shapes`` are
+    those of the inputs that the stage reads, whole.
 
     ``stage_macs`` are those of the stage in one piece, ``clipped_macs`` those of all patches with halos that end at the borders of
     the maps, ``full_macs`` with halos that do not; ``network_macs`` are None where not every node of the network is counted.
@@ -63,6 +64,7 @@ class PatchPlan(NamedTuple):
     patch_bytes: Mapping[str, int | None]
     buffer_bytes: int | None
     input_bytes: int | None
+    input_shapes: Mapping[str, tuple[int, ...]]
     rest_bytes: Mapping[str, int | None]
     peak_bytes: Mapping[str, int | None]
     with_input_bytes: Mapping[str, int | None]
@@ -162,6 +164,7 @@ def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] 
         patch_bytes=peaks.patch_bytes,
         buffer_bytes=peaks.buffer_bytes,
         input_bytes=peaks.input_bytes,
+        input_shapes={name: deployed.tensors[name].shape or () for name in _inputs(deployed, stage)},
         rest_bytes=peaks.rest_bytes,
         peak_bytes={policy: peaks.peak_bytes(policy) for policy in policies},
         with_input_bytes={policy: peaks.peak_bytes(policy, with_input=True) for policy in policies},
