@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from tests.patches.networks import branched, deployed
+from weighbridge.builder import Builder
+from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
 from weighbridge.graph import UNKNOWN, Node
 from weighbridge.memory import plan
+from weighbridge.memory.lifetimes import lifetimes
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.plan import Grid, PatchPlan, peaks_in, planned
 from weighbridge.patches.stage import stage_to
@@ -137,3 +140,61 @@ def test_a_network_that_is_not_counted_in_full_has_no_total_to_divide_by() -> No
     assert found.network_macs is None
     assert found.clipped_macs == planned(graph, "met", Grid(2, 2)).clipped_macs
     assert "the network is not counted in full" in text(in_patches(more, last="met", grid="2x2"), Look(200))
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "grid"),
+    [
+        ("branched", "met", Grid(2, 3)),
+        ("mobilenet_v2", "block3.add", Grid(3, 5)),
+        ("resnet18", "maxpool", Grid(4, 2)),
+        ("mcunet_in4", "block6.add", Grid(2, 2)),
+        ("squeezenet", "fire3.concat", Grid(2, 2)),
+    ],
+)
+def test_the_peaks_are_the_largest_of_the_steps(name: str, last: str, grid: Grid) -> None:
+    """Under every policy, before and after, with the input and without."""
+    graph = branched() if name == "branched" else deployed(name)
+    found = planned(graph, last, grid)
+    assert [step.name for step in found.steps] == [node.name for node in lifetimes(graph, OPERATORS).nodes]
+    assert [step.name for step in found.steps if step.in_stage] == list(found.nodes)
+    for policy in found.peak_bytes:
+        assert max(step.before_bytes[policy] for step in found.steps) == found.before_bytes[policy]
+        assert max(step.after_bytes[policy] for step in found.steps) == found.peak_bytes[policy]
+        rest = [step.after_bytes[policy] for step in found.steps if not step.in_stage]
+        assert max(rest) == found.rest_bytes[policy]
+        for with_input, peaks in ((False, found.peak_bytes), (True, found.with_input_bytes)):
+            patched = in_patches(graph, last=last, grid=tuple(grid), policy=policy, with_input=with_input)
+            assert max(step.after_bytes for step in patched.steps) == patched.after_bytes == peaks[policy]
+            assert max(step.before_bytes for step in patched.steps) == patched.before_bytes
+            assert patched.to_dict()["steps"][0] == patched.steps[0]._asdict()
+
+
+def test_the_steps_of_a_stage_have_what_all_patches_fill_in_them() -> None:
+    """By hand: 3 x 3 of 6 x 6 results, the largest patch with 4 x 4 of the stem, as the left windows reach around it."""
+    steps = {step.name: step for step in planned(branched(), "met", Grid(2, 2)).steps}
+    buffer = 8 * 6 * 6
+    assert steps["stem"].after_bytes["live"] == 8 * 4 * 4 + buffer
+    assert steps["left"].after_bytes["live"] == 8 * (4 * 4 + 3 * 3) + buffer
+    assert steps["right"].after_bytes["live"] == 8 * (4 * 4 + 3 * 3 + 3 * 3) + buffer
+    assert steps["met"].after_bytes["live"] == 8 * (3 * 3 + 3 * 3) + buffer
+    assert steps["after"].after_bytes == steps["after"].before_bytes
+
+
+def test_a_patch_holds_no_result_of_its_own() -> None:
+    """It goes into what all patches fill, and the input is read where it lies: of one layer nothing is left."""
+    found = planned(branched(), "stem", Grid(2, 2))
+    assert set(found.patch_bytes.values()) == {0}
+    assert set(found.steps[0].after_bytes.values()) == {found.buffer_bytes}
+
+
+def test_what_a_result_is_a_view_of_lies_where_the_result_does() -> None:
+    builder, kind = Builder("viewed"), DTYPES["int8"]
+    x = builder.input("x", (1, 2, 8, 8), kind)
+    w = builder.stored("w", (2, 2, 3, 3), kind)
+    made = builder.add("conv", [("x", x), ("w", w)], {"padding": 1}, name="conv")[0]
+    again = builder.add("identity", [("x", made)], name="again")[0]
+    end = builder.add("relu", [("x", again)], name="end")[0]
+    found = planned(builder.graph([end]), "again", Grid(2, 2))
+    # what the windows make is written where the result of the patch lies, and the function after them makes nothing
+    assert set(found.patch_bytes.values()) == {0}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from weighbridge.arena import ALIGNMENT_BYTES, Arena, kept_on_boards
@@ -56,12 +56,21 @@ def plan(deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, scratch: s
     return made if deployed.arena is None else _with_persistent(deployed.arena, made)
 
 
-def plan_of_values(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> MemoryPlan:
+def plan_of_values(
+    deployed: Graph, operators: Mapping[str, Op] = OPERATORS, *, elsewhere: Iterable[str] = ()
+) -> MemoryPlan:
     """``plan`` under the policies that follow from values alone: ``pair``, ``live`` and ``held`` in all their forms.
 
     Those of a runtime (``eager``, ``arena_tflm``, ``nhcwb16_vela``), offsets and what a runtime keeps for itself are not in it.
+    Results that are written ``elsewhere``, and what is a view of as many bytes with one, take no room and are written over nothing.
     """
-    return _of_values(deployed, lifetimes(deployed, operators), operators)
+    spans = lifetimes(deployed, operators)
+    storages = dict(spans.storages)
+    for tensor in elsewhere:
+        owner = storages.get(spans.storage_of.get(tensor, ""))
+        if owner is not None and owner.bytes == deployed.tensors[tensor].bytes:
+            storages[owner.name] = owner._replace(bytes=0, elements=0)
+    return _of_values(deployed, spans._replace(storages=storages), operators)
 
 
 def _of_values(deployed: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> MemoryPlan:

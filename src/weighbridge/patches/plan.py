@@ -19,6 +19,7 @@ from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.part import Part, boxes_of, part_of
 from weighbridge.patches.stage import Stage, stage_to
+from weighbridge.patches.steps import Profile, Step, profile_of, steps_of, worst_of
 
 __all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "peaks_behind", "peaks_in", "planned"]
 
@@ -55,6 +56,7 @@ class PatchPlan(NamedTuple):
 
     ``stage_macs`` are those of the stage in one piece, ``clipped_macs`` those of all patches with halos that end at the borders of
     the maps, ``full_macs`` with halos that do not; ``network_macs`` are None where not every node of the network is counted.
+    ``steps`` say of every node that runs what is alive at it; the largest are ``before_bytes`` and ``peak_bytes``.
     """
 
     last: str
@@ -73,6 +75,7 @@ class PatchPlan(NamedTuple):
     clipped_macs: int
     full_macs: int
     network_macs: int | None
+    steps: tuple[Step, ...]
 
 
 class Peaks(NamedTuple):
@@ -119,7 +122,7 @@ def peaks_in(
     of_patches = []
     for box in _boxes(deployed, stage, *decisive).values():
         graph = part_of(deployed, stage, box, operators).graph
-        of_patches.append(_of_values(plan_of_values(graph, operators).peak_bytes))
+        of_patches.append(_of_values(plan_of_values(graph, operators, elsewhere=(stage.output,)).peak_bytes))
     given = _inputs(deployed, stage)
     return Peaks(
         {policy: largest([one[policy] for one in of_patches]) for policy in of_patches[0]},
@@ -153,9 +156,15 @@ def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] 
     shape = deployed.tensors[stage.output].shape or ()
     rows, columns = (shape[axis] for axis in stage.axes)
     whole, facts = plan_of_values(deployed, operators), count(deployed, deployed)
-    patches, full = _patches(deployed, stage, _splits(rows, columns, grid), operators)
+    patches, full, inner = _patches(deployed, stage, _splits(rows, columns, grid), operators)
+    behind = _behind(deployed, stage)
     inside = {node.name for node in stage.nodes}
     policies = tuple(peaks.patch_bytes)
+    profiles = (
+        profile_of(deployed, whole, policies, operators),
+        inner,
+        profile_of(behind, plan_of_values(behind, operators), policies, operators),
+    )
     return PatchPlan(
         last=last,
         nodes=tuple(node.name for node in stage.nodes),
@@ -173,14 +182,18 @@ def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] 
         clipped_macs=sum(one.macs for one in patches),
         full_macs=full,
         network_macs=facts.macs if facts.exact else None,
+        steps=tuple(steps_of(deployed, profiles, peaks.buffer_bytes, operators)),
     )
 
 
 def _patches(
     deployed: Graph, stage: Stage, spans: tuple[Sequence[Span], Sequence[Span]], operators: Mapping[str, Op]
-) -> tuple[tuple[Patch, ...], int]:
-    """All patches, and the MACs of all with halos that go on beyond the borders; what is alike is looked at once."""
-    patches, full = [], 0
+) -> tuple[tuple[Patch, ...], int, Profile]:
+    """All patches, the MACs of all with halos that go on beyond the borders, and the most alive at each node.
+
+    What is alike is looked at once.
+    """
+    patches, full, profiles = [], 0, []
     given = _inputs(deployed, stage)
     known: dict[object, tuple[int, int, Mapping[str, int | None]]] = {}
     for place, box in _boxes(deployed, stage, *spans).items():
@@ -188,13 +201,15 @@ def _patches(
         key = _alike(part)
         if key not in known:
             beyond = part_of(deployed, stage, box, operators, clipped=False).graph
-            peaks = _of_values(plan_of_values(part.graph, operators).peak_bytes)
+            made = plan_of_values(part.graph, operators, elsewhere=(stage.output,))
+            peaks = _of_values(made.peak_bytes)
+            profiles.append(profile_of(part.graph, made, peaks, operators))
             known[key] = count(part.graph, part.graph).macs, count(beyond, beyond).macs, peaks
         macs, beyond_macs, peaks = known[key]
         inputs = {name: part.boxes[name] for name in given if name in part.boxes}
         patches.append(Patch(*place, inputs, macs, peaks))
         full += beyond_macs
-    return tuple(patches), full
+    return tuple(patches), full, worst_of(profiles)
 
 
 def _alike(part: Part) -> object:
@@ -233,13 +248,17 @@ def _inputs(graph: Graph, stage: Stage) -> tuple[str, ...]:
 
 def peaks_behind(graph: Graph, stage: Stage, operators: Mapping[str, Op]) -> Mapping[str, int | None]:
     """The peaks of what runs behind the stage, which begins with its output."""
+    return _of_values(plan_of_values(_behind(graph, stage), operators).peak_bytes)
+
+
+def _behind(graph: Graph, stage: Stage) -> Graph:
+    """What runs behind the stage."""
     inside = {node.name for node in stage.nodes}
     nodes = tuple(node for node in graph.nodes if node.name not in inside)
     left = {tensor for node in stage.nodes for tensor in node.outputs} - {stage.output}
     tensors = {name: tensor for name, tensor in graph.tensors.items() if name not in left}
     inputs = (*(one for one in graph.inputs if one not in _inputs(graph, stage)), stage.output)
-    rest = Graph(graph.name, tensors, nodes, inputs, graph.outputs, blocks=graph.blocks)
-    return _of_values(plan_of_values(rest, operators).peak_bytes)
+    return Graph(graph.name, tensors, nodes, inputs, graph.outputs, blocks=graph.blocks)
 
 
 def _of_values(peaks: Mapping[str, int | None]) -> Mapping[str, int | None]:

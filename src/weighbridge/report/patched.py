@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.operators.record import known_total
 from weighbridge.patches.plan import PatchPlan
+from weighbridge.patches.steps import Alive
 
 __all__ = ["Patched", "Room"]
 
@@ -58,6 +60,27 @@ class Patched:
             return None
         return (self.plan.with_input_bytes if self.with_input else self.plan.peak_bytes)[self.policy]
 
+    @property
+    def steps(self) -> tuple[Alive, ...]:
+        """Every node that runs, in order, with what is alive at it under ``policy`` without patches and with them; () without a plan.
+
+        While the stage runs the input of the network is in it where ``with_input`` says so.  The largest are ``before_bytes`` and
+        ``after_bytes``.
+        """
+        if self.plan is None:
+            return ()
+        held = self.plan.input_bytes if self.with_input else 0
+        return tuple(
+            Alive(
+                one.name,
+                one.operator,
+                one.in_stage,
+                one.before_bytes[self.policy],
+                known_total((one.after_bytes[self.policy], held if one.in_stage else 0)),
+            )
+            for one in self.plan.steps
+        )
+
     def to_dict(self) -> dict[str, object]:
         """Plain dicts, lists, numbers and strings, as the JSON has them."""
         from weighbridge.report.json import plain
@@ -65,9 +88,13 @@ class Patched:
         lost: list[float] = []
         names = ("schema", "tool", "source", "name", "policy", "with_input", "before_bytes", "after_bytes")
         found: dict[str, object] = {name: getattr(self, name) for name in names}
+        plan = plain(self.plan, lost)
+        if plan is not None:
+            del plan["steps"]  # they stand beside the plan, under the one policy
         return {
             **found,
-            "plan": plain(self.plan, lost),
+            "plan": plan,
+            "steps": plain(self.steps, lost),
             "tried": self.tried,
             "reasons": dict(self.reasons),
             "on": plain(self.on, lost),
