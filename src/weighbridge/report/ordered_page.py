@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from weighbridge.errors import printable
+from weighbridge.report.alive_lines import alive_lines
+from weighbridge.report.alive_map import AliveMap, Curve, Level
 from weighbridge.report.grid import Column, Grid, GridRow
-from weighbridge.report.ordered import Ordered
+from weighbridge.report.ordered import Moved, Ordered
 from weighbridge.report.page import Table
 from weighbridge.report.spans import Line, text_of
 from weighbridge.report.terminal import Look
 from weighbridge.report.told import Told, lines_of, markdown_of
 from weighbridge.units import binary_bytes, exact, significant
 
-__all__ = ["grids", "lines", "markdown", "said", "sentences", "subtitle", "table", "text", "title"]
+__all__ = ["alive", "grids", "lines", "markdown", "said", "sentences", "subtitle", "table", "text", "title"]
 
 _UNKNOWN: Final = "?"
 _NAME: Final = 60
@@ -38,7 +41,14 @@ def markdown(found: Ordered) -> str:
 
 def _told(found: Ordered, all_rows: bool) -> Told:
     return Told(
-        title(found), subtitle(found), (), sentences(found), grids(found, all_rows=all_rows), said(found), found.tool
+        title(found),
+        subtitle(found),
+        (),
+        sentences(found),
+        grids(found, all_rows=all_rows),
+        said(found),
+        found.tool,
+        drawings=(partial(alive_lines, alive(found)),) if found.profile else (),
     )
 
 
@@ -68,6 +78,26 @@ def sentences(found: Ordered) -> Iterator[str]:
     best = max(found.overwrites, key=lambda one: one.peak_saved_bytes, default=None)
     if best is not None and best.peak_saved_bytes:
         yield f"{printable(best.name, _NAME)} in place would take {exact(best.peak_saved_bytes)} B off the peak of the order as it is"
+
+
+def alive(found: Ordered) -> AliveMap:
+    """What is alive while each layer runs, as it is and, where layers move, reordered; the bound is a level."""
+    names = [printable(step.before_name, _NAME) for step in found.profile]
+    curves = [Curve("as it is", names, [step.before_bytes for step in found.profile], _places(found.moved, "before"))]
+    if found.moved:
+        names = [printable(step.after_name, _NAME) for step in found.profile]
+        after = [step.after_bytes for step in found.profile]
+        curves.append(Curve("reordered", names, after, _places(found.moved, "after")))
+    return AliveMap(
+        "bytes alive while each layer runs, by the policy live",
+        tuple(curves),
+        (Level("which no order goes below", found.bound_bytes),),
+        "layers that run at another time",
+    )
+
+
+def _places(moved: Iterable[Moved], when: str) -> frozenset[int]:
+    return frozenset(getattr(one, when) for one in moved)
 
 
 def grids(found: Ordered, *, all_rows: bool = False) -> Iterator[Grid]:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.grid import Grid, grid_lines
-from weighbridge.report.spans import Line, Style, in_ascii, wrap
+from weighbridge.report.spans import Line, Style, in_ascii, text_of, wrap
 from weighbridge.report.terminal import Look
 
-__all__ = ["Told", "lines_of", "markdown_of"]
+__all__ = ["Drawing", "Told", "lines_of", "markdown_of"]
+
+Drawing = Callable[[int, bool], Iterable[Line]]
+"""Draws in so many cells, with characters beyond ASCII or without them."""
+_NARROWEST: Final = 40
+_MARKDOWN: Final = 100
+"""Cells of a drawing there."""
 
 
 class Told(NamedTuple):
-    """A page: its title, what it is of in one ``subtitle`` or in ``heads``, a line each, what it comes to, tables, and notes."""
+    """A page: its title, what it is of in one ``subtitle`` or in ``heads``, a line each, what it comes to, drawings, tables, and notes."""
 
     title: str
     subtitle: str
@@ -23,6 +30,7 @@ class Told(NamedTuple):
     grids: Iterable[Grid]
     notes: Sequence[str]
     tool: str
+    drawings: Sequence[Drawing] = ()
 
 
 def lines_of(told: Told, look: Look) -> Iterator[Line]:
@@ -39,6 +47,9 @@ def _lines(told: Told, look: Look) -> Iterator[Line]:
         yield from wrap(head, look.measure, Style.QUIET, hanging=2)
     for sentence in told.sentences:
         yield from wrap(sentence, look.measure, Style.FIGURE, hanging=2)
+    for drawing in told.drawings:
+        yield Line()
+        yield from drawing(max(_NARROWEST, min(look.width, look.measure)), look.unicode)
     for grid in told.grids:
         yield Line()
         yield from grid_lines(grid, look.measure)
@@ -58,6 +69,8 @@ def markdown_of(told: Told) -> str:
     if told.heads:
         blocks += (*(f"- {escaped(head)}" for head in told.heads), "")
     blocks += (f"**{escaped(sentence)}**\n" for sentence in told.sentences)
+    for drawing in told.drawings:
+        blocks += ("```text", text_of(drawing(_MARKDOWN, True)) + "```\n")
     for grid in told.grids:
         blocks += (*grid_blocks(grid), "")
     blocks += (f"- {escaped(note)}" for note in told.notes)
