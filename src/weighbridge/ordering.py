@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from weighbridge import __version__
 from weighbridge.api import Inputs, Module, deployed_of
 from weighbridge.choices import WeightBits
 from weighbridge.errors import BadSpec
+from weighbridge.exporting import Peaks, check_export, exported
 from weighbridge.graph import Graph
 from weighbridge.memory import plan
 from weighbridge.memory.in_place import savings
@@ -35,18 +37,21 @@ def best_order(
     activation_bits: int | None = None,
     precision: str | None = None,
     most_states: int = MOST_STATES,
+    export: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Ordered:
     """The order of execution with the smallest peak under the policy ``live``, with the lower bound that no order goes below, and what
     each kernel that may write its result over an operand would save.
 
     The search is exact where the branches between two layers that every order has in one place have no more than ``most_states``
-    states; beyond it a beam finds an order.  ``source``, the sizes and widths are as in ``weigh``.
+    states; beyond it a beam finds an order.  ``source``, the sizes and widths are as in ``weigh``.  ``export`` names a file that an
+    ONNX or TensorFlow Lite source is written to in that order, never the source itself.
 
-    Raises what ``weigh`` does, and ``BadSpec`` where the size of a tensor is unknown.
+    Raises what ``weigh`` does, and ``BadSpec`` where the size of a tensor is unknown and where nothing can be exported so.
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
     tell = progress or _quietly
+    asked = None if export is None else check_export(source, export)
     if isinstance(source, Graph):
         if not given.is_empty:
             raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
@@ -64,6 +69,15 @@ def best_order(
     spans, before = lifetimes(deployed, OPERATORS), plan(deployed)
     after = plan(reordered(deployed, found.places, OPERATORS))
     names = [node.name for node in spans.nodes]
+
+    def weighed(path: str) -> Graph:
+        return deployed_of(read(path, given, _quietly).graph, weight_bits, activation_bits, precision)
+
+    written = None
+    if asked is not None:
+        tell(f"writing {asked.name}")
+        peaks = Peaks(found.before_bytes, found.peak_bytes, before.peak_bytes.get("arena_tflm"))
+        written = exported(asked, spans.nodes, found.places, peaks, weighed)
     return Ordered(
         tool=f"weighbridge {__version__}",
         source=origin,
@@ -83,6 +97,7 @@ def best_order(
         policies={name: (before.peak_bytes[name], after.peak_bytes.get(name)) for name in before.peak_bytes},
         overwrites=tuple(_overwrites(deployed, spans, before)),
         notes=deployed.notes,
+        exported=written,
     )
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import called
-from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
+from weighbridge.cli.targets import Output, Target, check_targets, inputs_of, targets_of
+from weighbridge.exporting import check_export
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.ordering import best_order
 from weighbridge.report.ordered import Ordered
@@ -32,6 +33,7 @@ class Request(NamedTuple):
     activation_bits: int | None = None
     precision: str | None = None
     most_states: int | None = None
+    export: str | None = None
     json: str | None = None
     csv: str | None = None
     markdown: str | None = None
@@ -43,6 +45,9 @@ def carry_out(request: Request) -> int:
     """Search, write everything that was asked for, and return the exit code.  Every option is looked at before the work begins."""
     output = Output(request.json, request.csv, request.markdown, request.outputs)
     targets = targets_of(output, inputs_of(request.source))
+    if request.export is not None:
+        check_export(request.source, request.export)
+        check_targets((*(one.place for one in targets), request.export), inputs_of(request.source))
     limit: dict[str, Any] = {} if request.most_states is None else {"most_states": request.most_states}
     with progress() as tell:
         found = called(
@@ -56,6 +61,7 @@ def carry_out(request: Request) -> int:
             weight_bits=request.weight_bits or None,
             activation_bits=request.activation_bits,
             precision=request.precision,
+            export=request.export,
             **limit,
         )
     found = found if found.source else replace(found, source=request.source)

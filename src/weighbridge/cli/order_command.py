@@ -28,6 +28,7 @@ Examples:
   weighbridge order model.tflite
   weighbridge order model.onnx --precision int8 --all
   weighbridge order model.onnx --json -
+  weighbridge order model.tflite --export better.tflite
 
 \b
 Exit codes:
@@ -45,6 +46,12 @@ Exit codes:
     type=click.IntRange(min=0),
     metavar="N",
     help="Look at so many sets of layers of a stretch with branches before going on with the best ones alone; by default 50000.",
+)
+@option(
+    "The better file",
+    "--export",
+    metavar="FILE",
+    help="Write the model with its nodes in the order that was found: an .onnx of an .onnx, a .tflite of a .tflite, never the source.",
 )
 @option(
     COSTS,

@@ -27,6 +27,7 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_KEPT_BYTES",
     "Note",
+    "node_spans",
     "payload_note",
     "stored_payload",
     "strip",
@@ -50,6 +51,8 @@ _FIELD = (1 << _FIELD_BITS) - 1
 """The numbers of fields with payloads are at most 11."""
 _FIXED = {1: 8, 5: 4}
 """Wire types; the fixed ones with their size.  3 and 4 are groups, which no version of ONNX has; 6 and 7 do not exist."""
+_GRAPH_FIELD, _NODE_FIELD = 7, 1
+"""Of a ModelProto and of its GraphProto."""
 _TENSOR_DTYPE, _TENSOR_SEGMENT = 2, 3
 _PAYLOADS = frozenset({4, 5, 6, 7, 9, 10, 11})
 """float_data, int32_data, string_data, int64_data, raw_data, double_data, uint64_data."""
@@ -151,6 +154,19 @@ def strip(path: Path) -> bytes:
             return scan.model()
         except BadModel as error:
             raise error.at(path.name) from None
+
+
+def node_spans(path: Path) -> tuple[tuple[int, int], ...]:
+    """Where the nodes of the graph start and stop in the file at ``path``, in their order.
+
+    Raises what ``strip`` does, and ``BadModel`` where the graph stands in the file in several pieces, as protobuf allows.
+    """
+    with path.open("rb", buffering=0) as file:
+        scan = _Scan(file, os.fstat(file.fileno()).st_size)
+        graphs = [one[3:] for one in scan.fields_between(0, scan.size) if one[:2] == (_GRAPH_FIELD, _BYTES)]
+        if len(graphs) != 1:
+            raise BadModel(f"its graph stands in {len(graphs)} pieces", hint="load it with onnx and save it again")
+        return tuple([one[2::2] for one in scan.fields_between(*graphs[0]) if one[:2] == (_NODE_FIELD, _BYTES)])
 
 
 class _Scan:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.exported import Exported
 
 __all__ = ["Moved", "OrderStep", "Ordered", "Overwrite"]
 
@@ -68,6 +69,7 @@ class Ordered:
     policies: Mapping[str, tuple[int | None, int | None]]
     overwrites: tuple[Overwrite, ...]
     notes: tuple[str, ...] = ()
+    exported: Exported | None = None
     schema: int = SCHEMA
 
     def to_dict(self) -> dict[str, object]:
@@ -86,6 +88,7 @@ class Ordered:
             "profile": plain(self.profile, lost),
             "overwrites": plain(self.overwrites, lost),
             "notes": list(self.notes),
+            "exported": None if self.exported is None else self.exported.to_dict(),
         }
 
     def to_json(self) -> str:

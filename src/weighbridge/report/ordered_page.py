@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from weighbridge.errors import printable
+from weighbridge.report.exported import exported_sentences
 from weighbridge.report.alive_lines import alive_lines
 from weighbridge.report.alive_map import AliveMap, Curve, Level
 from weighbridge.report.grid import Column, Grid, GridRow
@@ -78,6 +79,8 @@ def sentences(found: Ordered) -> Iterator[str]:
     best = max(found.overwrites, key=lambda one: one.peak_saved_bytes, default=None)
     if best is not None and best.peak_saved_bytes:
         yield f"{printable(best.name, _NAME)} in place would take {exact(best.peak_saved_bytes)} B off the peak of the order as it is"
+    if found.exported is not None:
+        yield from exported_sentences(found.exported)
 
 
 def alive(found: Ordered) -> AliveMap:
