@@ -20,7 +20,10 @@ two are never mixed. The floor follows from the data sheet and nothing is faster
 measurements of other networks; yours may lie outside its range. Neither is a measurement of your network.
 
 A report has one entry for each library of kernels ([devices](devices.md) shows one), in its [JSON](json.md) under `on[ ].expected`. In a
-comparison of models the figures are called `expected_s.KERNELS` and `expected_energy_j.KERNELS`.
+comparison of models the figures are called `expected_s.KERNELS` and `expected_energy_j.KERNELS`, the upper ends of their ranges
+`expected_most_s.KERNELS` and `expected_most_energy_j.KERNELS`. [Budgets](budgets.md) take these names too. With `--fps` it stands
+beside the frames that are missed at the floor how many are expected to be missed, with their range. As nobody knows these figures
+better than to some tens of percent, pages show two digits of them; the JSON has them as they were computed.
 
 ## What it is made of
 
@@ -48,6 +51,8 @@ network. `scripts/fit_microcontrollers.py` makes them from `scripts/mlperf_tiny.
 **The range.** Each network is left out of the fit in turn and expected from the other three. Measured over expected time of the two
 that are farthest off are `least` and `most`; the range is the expected time times these. It is that of four networks
 and no more: there is no confidence level in it. The range of energy is that of time and of the power that the four networks drew.
+A network with fewer MACs than the smallest of them, or more than the largest ({least} and {most}), is told to be *beyond what was
+measured*: nothing says that the range holds there.
 
 ## How far off it is
 
@@ -66,10 +71,21 @@ Energy is the time expected times the power over the other three networks togeth
 **{energy} %**. Bosch measured no energy, so that there is none with HALE.
 
 **What these figures do not say.** They are four networks. Which libraries have a term for values put out was decided with all
-four seen: those that give it one on every board. If each fit decides by itself the median of the {published} is {blind} %, as
-MobileNet is then expected two fifths too slow with X-CUBE-AI. The weights of the fit matter as well: the median is {equal} % if all
-cycles count alike, {relative} % if percents do. DS-CNN takes some 30 % longer with X-CUBE-AI than the others let expect; its first
-layer, a kernel of 10x4 on one channel, may be why, and four networks cannot tell.
+four seen: those that give it one on every board. Beside it stand three ways without that decision:
+
+| which libraries have the term | median of the {published} times | of all {all} |
+| --- | --- | --- |
+| those that give it one on every board, by all four networks: the one that is used | {time} % | {everything} % |
+| none, so that nothing is chosen: two numbers for each board and library | {none} % | {none_of_all} % |
+| those that give it one on every board, by the three networks that are left | {nested} % | {nested_of_all} % |
+| all, and each fit may make it nothing | {blind} % | {blind_of_all} % |
+
+The term is worth its place with HALE, where the error of all four boards falls, and does not with X-CUBE-AI: where MobileNet is left
+out three networks give it one there too, and MobileNet is then expected two fifths too slow. X-CUBE-AI has no term, so that nothing
+was chosen for the energies. The weights of the fit matter as well: the median of the {published} is {equal} % if all cycles count
+alike, {relative} % if percents do; without any term for values put out {none_equal} % and {none_relative} %. DS-CNN takes some 30 %
+longer with X-CUBE-AI than the others let expect; its first layer, a kernel of 10x4 on one channel, may be why, and four networks
+cannot tell.
 
 ## What has no expected time
 
@@ -127,7 +143,16 @@ def page() -> str:
         constant=_percent(statistics.median(_constant(judged, networks))),
         energy=_percent(statistics.median(energies)),
         energy_count=len(energies),
+        none=median(judged, lambda _: False),
+        none_of_all=median(rows, lambda _: False),
+        nested=_percent(statistics.median(_nested(judged, rows, networks))),
+        nested_of_all=_percent(statistics.median(_nested(rows, rows, networks))),
         blind=median(judged, lambda _: True),
+        blind_of_all=median(rows, lambda _: True),
+        none_equal=median(judged, lambda _: False, 0),
+        none_relative=median(judged, lambda _: False, 2),
+        least=f"{min(network.macs for network in networks.values()):,}",
+        most=f"{max(network.macs for network in networks.values()):,}",
         equal=median(judged, exponent=0),
         relative=median(judged, exponent=2),
     )
@@ -201,6 +226,18 @@ def _energies(
             measured = (row.microjoules or {})[name] / 10**6
             error = f"{100 * (energy / measured - 1):+.1f} %"
             yield f"`{row.devices[0]}`", row.kernels, networks[name].title, joules(measured), joules(energy), error
+
+
+def _nested(
+    judged: Sequence[fitting.Row], rows: Sequence[fitting.Row], networks: dict[str, fitting.Network]
+) -> Iterator[float]:
+    """How far off the fit is where the network that is left out has no part in the choice of the terms either."""
+    for name, network in networks.items():
+        rest = {other: one for other, one in networks.items() if other != name}
+        terms = fitting.with_output(rows, rest)
+        for row in judged:
+            cycles = fitting.fit(row, rest, row.kernels in terms).cycles(network)
+            yield abs(cycles / row.cycles(name) - 1)
 
 
 def _constant(rows: Sequence[fitting.Row], networks: dict[str, fitting.Network]) -> Iterator[float]:

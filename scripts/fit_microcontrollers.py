@@ -22,6 +22,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 CATALOGUE = ROOT / "src" / "weighbridge" / "devices" / "catalogue"
 SOURCE = "mlcommons/tiny_results_v1.2@cadb362 summary.csv"
+COUNTED = "mlcommons/tiny@1afd2c9, counted"
 _MACS, _CONNECTED, _OUTPUTS = 0, 1, 2
 _DIGITS = 4
 _BEGINNING = "\n[[measured]]\n"
@@ -188,6 +189,9 @@ def table(row: Row, networks: Mapping[str, Network], has_output: bool) -> Iterat
     off = "measured over expected time of the network of four that had no part in the fit and"
     yield _figure("least", _rounded(min(ratios)), of, f"{off} was the fastest by it")
     yield _figure("most", _rounded(max(ratios)), of, f"{off} was the slowest by it")
+    macs = [network.macs for network in networks.values()]
+    yield _figure("least_macs", min(macs), COUNTED, "of the smallest of the networks")
+    yield _figure("most_macs", max(macs), COUNTED, "of the largest of the networks")
     for operators, each in (("convolution", found.mac), ("fully connected", found.connected)):
         yield from ("", "[[measured.efficiencies]]", f'operators = "{operators}"')
         yield _figure("macs_per_cycle", _rounded(1 / each), of, fitted)

@@ -20,6 +20,9 @@ __all__ = [
     "exact",
     "in_full",
     "joules",
+    "rough_joules",
+    "rough_ratio",
+    "rough_seconds",
     "seconds",
     "short",
     "significant",
@@ -105,6 +108,36 @@ def joules(value: float) -> str:
         return f"-{joules(-value)}"
     mantissa, _, power = f"{value:.4e}".partition("e")
     return _prefixed(mantissa.replace(".", ""), power, _JOULES, largest=12)
+
+
+def rough_seconds(value: float) -> str:
+    """A time that is known to some tens of percent, with two significant digits to the nearest: ``35 ms``, ``160 ms``."""
+    return _rough(value, _SECONDS, largest=9)
+
+
+def rough_joules(value: float) -> str:
+    """An energy that is known to some tens of percent, with two significant digits: ``1.5 mJ``."""
+    return _rough(value, _JOULES, largest=12)
+
+
+def rough_ratio(value: float) -> str:
+    """A ratio of what is known to some tens of percent, with two significant digits: ``4.6``, ``120``."""
+    if not isfinite(value):
+        return _UNKNOWN
+    return f"{float(f'{value:.1e}'):,g}"
+
+
+def _rough(value: float, units: tuple[str, ...], largest: int) -> str:
+    if not value:
+        return f"0 {units[0]}"
+    if not isfinite(value):
+        return _UNKNOWN
+    if value < 0:
+        return f"-{_rough(-value, units, largest)}"
+    mantissa, _, power = f"{value:.1e}".partition("e")
+    exponent = int(power)
+    hundreds = exponent % 3 == 2 and 3 - 3 * len(units) <= exponent < 0
+    return _prefixed(mantissa.replace(".", "") + "0" * hundreds, power, units, largest).replace(". ", " ")
 
 
 def _prefixed(digits: str, power: str, units: tuple[str, ...], largest: int) -> str:

@@ -36,7 +36,7 @@ def test_the_linear_layers_of_alexnet_are_its_size_and_hardly_its_time(changes: 
     assert found.metric("bound", "toy").after == "compute"
     assert floor.ratio == pytest.approx(macs.ratio)
     assert floor.exact
-    assert ": the size shrinks, the time on toy hardly" in " ".join(str(found).split())
+    assert ": the size shrinks, the floor on toy hardly" in " ".join(str(found).split())
 
 
 def test_zeros_alone_leave_bytes_macs_and_time_as_they_are() -> None:

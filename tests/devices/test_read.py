@@ -317,6 +317,7 @@ def test_measurements_are_read_as_they_stand(tmp_path: Path) -> None:
     device = read_device(written(tmp_path, GOOD + MEASURED))
     (measured,) = device.measured
     (efficiency,) = measured.efficiencies
+    assert (measured.least_macs, measured.most_macs) == (None, None)
     assert (measured.kernels, measured.precision, measured.conditions) == (
         "ours 1.0",
         "int8",
@@ -349,6 +350,16 @@ def test_a_fault_of_a_measurement_has_its_path(tmp_path: Path, change: tuple[str
     assert change[0] in MEASURED
     told = "\n".join(faults(tmp_path, GOOD + MEASURED.replace(*change)))
     assert f"$.measured[0].{fault}" in told
+
+
+def test_the_networks_that_were_measured_are_told_from_the_smallest_to_the_largest(tmp_path: Path) -> None:
+    spans = 'least_macs = {{ value = {}, source = "counted" }}\nmost_macs = {{ value = {}, source = "counted" }}\n[[measured.e'
+    measured_text = MEASURED.replace("{", "{{").replace("}", "}}").replace("[[measured.e", spans)
+    (measured,) = read_device(written(tmp_path, GOOD + measured_text.format(100, 2000))).measured
+    assert [figure.value for figure in measured.figures][-2:] == [100, 2000]
+    assert faults(tmp_path, GOOD + measured_text.format(2000, 100))[-1].endswith(
+        "most_macs: 100 is below least_macs, 2000"
+    )
 
 
 def test_a_library_or_a_class_of_operators_twice_is_a_fault_and_none_too(tmp_path: Path) -> None:

@@ -114,15 +114,26 @@ def test_a_time_of_whole_frames_misses_those_behind_the_first(milliseconds: int,
     """Times are floats: what rounding adds must not miss a frame."""
     fps = Fraction(1000 * frames, milliseconds)
     latency_s = milliseconds / 1000
-    assert deadline(fps, latency_s, 3 * (latency_s / 3))[2:] == (frames - 1, frames - 1)
+    assert deadline(fps, latency_s, 3 * (latency_s / 3))[2:] == (frames - 1, frames - 1, ())
 
 
 def test_a_deadline_on_a_device() -> None:
     """AlexNet takes the toy 1.4488 s at least: 43 frames of 30 a second pass, layer by layer 47."""
     (on,) = weighbridge.weigh("alexnet", on="toy", fps="30").on
-    assert on.deadline == (30.0, pytest.approx(1 / 30), 43, 47)
+    assert on.deadline == (30.0, pytest.approx(1 / 30), 43, 47, ())
     (on,) = weighbridge.weigh("alexnet", on="stm32f746", fps=29.97).on
-    assert on.deadline[2:] == (None, None)
+    assert on.deadline[2:] == (None, None, ())
+
+
+def test_what_is_expected_of_a_deadline_stands_beside_what_nothing_beats() -> None:
+    """At 10 frames a second of 100 ms: the floor misses none, and 103, 89 and 157 ms miss one, none and one."""
+    (on,) = weighbridge.weigh("mobilenet_v1:width=0.25,resolution=96", precision="int8", on="stm32l4r5", fps=10).on
+    first, second = on.deadline.expected
+    assert (on.deadline.frames_missed, first) == (0, ("X-CUBE-AI 9.0", 1, 0, 1))
+    assert second.kernels == "HALE 1.0.175"
+    assert second.least_frames_missed <= second.frames_missed <= second.most_frames_missed
+    without = weighbridge.weigh("lenet5", on="stm32l4r5", fps=10).on[0]
+    assert without.deadline.expected == ()
 
 
 @pytest.mark.parametrize("fps", [0, -1, "x", float("nan"), float("inf"), True, "1/0", 1e30])

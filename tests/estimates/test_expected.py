@@ -96,6 +96,20 @@ def test_what_was_not_measured_has_no_time_and_the_reason_is_told(
     assert found.reason.startswith(reason)
 
 
+def test_a_network_outside_of_those_that_were_measured_is_told_so() -> None:
+    """It has 2,300 MACs."""
+    one = measured(CONVOLUTIONS, CONNECTED)
+    for least, most, beyond in (
+        (None, None, ""),
+        (2300, 2300, ""),
+        (1, 23, "beyond what was measured: 100 times the MACs of the largest network there"),
+        (5000, 6000, "beyond what was measured: 0.46 times those of the smallest network there"),
+    ):
+        spans = (None if macs is None else amount(macs) for macs in (least, most))
+        found = only(DEMAND, replace(one, **dict(zip(("least_macs", "most_macs"), spans, strict=True))))
+        assert (found.time_s, found.beyond) == (5.4, beyond)
+
+
 def test_one_class_never_stands_in_for_another() -> None:
     assert only(DEMAND, measured(CONVOLUTIONS)).reason == "fully connected was not measured"
     assert operators_of(CONV) == "convolution"
@@ -216,6 +230,37 @@ def test_what_the_fit_decided_with_all_networks_seen_is_worth_so_much() -> None:
     ]
     assert statistics.median(found) == pytest.approx(0.229, abs=0.0005)
     assert frozenset({"HALE 1.0.175"}) == TERMS
+
+
+def test_a_fit_for_which_nothing_was_chosen_is_within_a_fifth_too() -> None:
+    """Without any term for values put out nothing of the fit was decided with the left out network seen."""
+    published = [row for row in ROWS for board in row.devices if PUBLISHED.get(board, ("", ""))[1] == row.kernels]
+    found = [
+        abs(time * row.per_s[name] - 1)
+        for row in published
+        for name, time in fitting.expected_s(row, NETWORKS, has_output=False).items()
+    ]
+    assert len(found) == 16
+    assert statistics.median(found) == pytest.approx(0.193, abs=0.0005)
+    energies = [
+        abs(energy * 10**6 / row.microjoules[name] - 1)
+        for row in ROWS
+        if row.microjoules
+        for name, energy in fitting.expected_j(row, NETWORKS, has_output=False).items()
+    ]
+    assert len(energies) == 12
+    assert statistics.median(energies) == pytest.approx(0.192, abs=0.0005)
+
+
+def test_a_term_that_is_chosen_without_the_network_left_out_is_worth_so_much() -> None:
+    published = [row for row in ROWS for board in row.devices if PUBLISHED.get(board, ("", ""))[1] == row.kernels]
+    found = []
+    for name, network in NETWORKS.items():
+        rest = {other: one for other, one in NETWORKS.items() if other != name}
+        terms = fitting.with_output(ROWS, rest)
+        fits = ((row, fitting.fit(row, rest, row.kernels in terms)) for row in published)
+        found += [abs(one.cycles(network) / row.cycles(name) - 1) for row, one in fits]
+    assert statistics.median(found) == pytest.approx(0.229, abs=0.0005)
 
 
 def test_least_squares_find_what_was_put_in_and_never_less_than_nothing() -> None:

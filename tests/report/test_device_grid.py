@@ -28,6 +28,13 @@ def test_a_row_says_what_a_network_can_have_and_what_is_not_sure_about_it() -> N
     assert (board["bandwidth"], board["float32"], board["int8"]) == ("?", "?", "~864.0 MOPS")
 
 
+def test_kernels_that_were_measured_are_named_where_there_are_any() -> None:
+    measured, other = cells(find("stm32l4r5"), find("stm32f412"))
+    assert measured["expected time with"] == "X-CUBE-AI 9.0, int8; HALE 1.0.175, int8"
+    assert other["expected time with"] == "?"
+    assert "expected time with" not in cells(find("jetson-nano"))[0]
+
+
 def test_what_is_reserved_is_no_networks_and_the_best_of_several_rates_stands() -> None:
     memory = Memory("SRAM", ("activations",), Figure(4096, "s"), reserved_bytes=Figure(1024, "s", verified=False))
     peaks = (Peak("a", "int8", Figure(10, "s")), Peak("b", "int8", Figure(20, "s")))

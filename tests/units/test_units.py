@@ -11,7 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weighbridge.report.page import percent
-from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, joules, seconds, short, significant, stated
+from weighbridge.units import (
+    binary_bytes,
+    decimal_bytes,
+    exact,
+    in_full,
+    joules,
+    rough_joules,
+    rough_ratio,
+    rough_seconds,
+    seconds,
+    short,
+    significant,
+    stated,
+)
 
 SIZES = st.integers(0, 10**30) | st.integers(0, 90).map(lambda n: 2**n) | st.integers(0, 27).map(lambda n: 10**n - 1)
 
@@ -90,6 +103,30 @@ def test_times(value: float, text: str) -> None:
     assert seconds(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.16, "160 ms"),
+        (0.0351, "35 ms"),
+        (0.00996, "10 ms"),
+        (1234, "1,200 s"),
+        (0, "0 s"),
+        (5.64, "5.6 s"),
+        (2.5e-10, "250 ps"),
+        (2.5e-13, "2.5e-13 s"),
+        (-0.2, "-200 ms"),
+        (math.inf, "?"),
+    ],
+)
+def test_a_rough_time_has_two_digits(value: float, text: str) -> None:
+    assert rough_seconds(value) == text
+
+
+def test_a_rough_energy_and_a_rough_ratio_too() -> None:
+    assert [rough_joules(value) for value in (0.0014799, 8.1875e-05, 0.0)] == ["1.5 mJ", "82 µJ", "0 J"]
+    assert [rough_ratio(value) for value in (4.5673, 123.4, 0.4812, math.nan)] == ["4.6", "120", "0.48", "?"]
+
+
 TIME_UNITS = {"s": 1, "ms": 10**-3, "µs": 10**-6, "ns": 10**-9, "ps": 10**-12}
 
 
@@ -137,7 +174,13 @@ SIZES_OF = {prefix: Fraction(1, 1000**power) for power, prefix in enumerate("mµ
 
 @pytest.mark.parametrize(
     ("show", "closeness"),
-    [(seconds, Fraction(1, 999)), (joules, Fraction(1, 19_999)), (significant, Fraction(1, 1999))],
+    [
+        (seconds, Fraction(1, 999)),
+        (joules, Fraction(1, 19_999)),
+        (significant, Fraction(1, 1999)),
+        (rough_seconds, Fraction(1, 19)),
+        (rough_joules, Fraction(1, 19)),
+    ],
 )
 @given(value=st.floats())
 def test_every_float_can_be_shown(show, closeness: Fraction, value: float) -> None:

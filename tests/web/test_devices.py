@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import weighbridge
+from weighbridge.report.expectations import EXPECTED_NOTE, expected_time
 from weighbridge.textbook import names
 from weighbridge.web.simulator import Answer, answered
 from weighbridge.web.simulators.devices import DEVICES, devices
@@ -34,6 +35,20 @@ def test_each_floor_is_that_of_the_report(network: str) -> None:
         assert drawn == {one.device for one in on if one.latency.floor_s is not None}
         (table,) = said.tables
         assert [(row.cells[0], row.cells[-1]) for row in table.rows] == [(one.device, one.fit.verdict) for one in on]
+
+
+def test_what_is_expected_stands_beside_the_floor_where_kernels_were_measured() -> None:
+    said = answer(network="mcunet_in3", precision="int8")
+    (table,) = said.tables
+    place = [column.title for column in table.columns].index("expected")
+    cells = {row.cells[0]: row.cells[place] for row in table.rows}
+    (one,) = weighbridge.weigh("mcunet_in3", precision="int8", on="stm32f746").on[0].expected
+    assert cells["stm32f746"] == expected_time(one)
+    assert {cell for name, cell in cells.items() if name != "stm32f746"} == {"?"}
+    assert EXPECTED_NOTE in said.notes
+    for other in (answer(network="mcunet_in3", precision="float16"), answer(network="mcunet_in3", batch=2)):
+        assert "expected" not in [column.title for column in other.tables[0].columns]
+        assert EXPECTED_NOTE not in other.notes
 
 
 def test_the_count_is_the_lectures_on_every_device(lecture) -> None:

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 import weighbridge
+from weighbridge.report.expectations import basis, expected_time
 from weighbridge.textbook import names
 from weighbridge.web.simulator import Answer, answered
 from weighbridge.web.simulators.latency import latency
@@ -25,6 +26,19 @@ def answer(**state: object) -> Answer:
 def read(**state: object) -> dict[str, object]:
     """The readouts of a state by their names."""
     return {one.name: one.value for one in answer(**state).readouts}
+
+
+def test_expected_times_are_those_of_the_report_and_apart_from_the_floor() -> None:
+    state = {"network": "mcunet_in3", "precision": "int8", "one": "stm32f746", "other": "a100"}
+    found = {one.name: one for one in answer(**state).readouts}
+    (one,) = weighbridge.weigh("mcunet_in3", precision="int8", on="stm32f746").on[0].expected
+    said = found["one.expected_s.HALE 1.0.175"]
+    assert (said.value, said.shown, said.meaning) == (one.time_s, expected_time(one), basis(one))
+    assert one.beyond in said.meaning
+    assert not [name for name in found if name.startswith("other.expected")]
+    floats = answer(**{**state, "precision": "float16"})
+    assert not [one for one in floats.readouts if "expected" in one.name]
+    assert [note for note in floats.notes if "expected time with HALE 1.0.175 unknown" in note]
 
 
 @pytest.mark.parametrize("network", names())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from math import ceil, floor, isfinite
 from sys import float_info
 from typing import Final
@@ -27,7 +28,8 @@ from weighbridge.devices.reserve import region_key
 from weighbridge.errors import BadSpec, printable
 from weighbridge.estimates.deadline import ROUNDING
 from weighbridge.estimates.fit import DOES_NOT_FIT, Region
-from weighbridge.report.figures import PEAK, Value, values_of
+from weighbridge.report.expectations import basis, expected_energy, expected_time, no_time_lines, timed
+from weighbridge.report.figures import EXPECTED_BEGINNINGS, PEAK, Value, is_rough, values_of
 from weighbridge.report.layers import layers_of
 from weighbridge.report.matching import differences
 from weighbridge.report.record import OnDevice, Report, by_device
@@ -61,6 +63,12 @@ def figures_of(report: Report) -> Mapping[tuple[str, str | None], Value]:
     """Every figure of a report that a budget can be on: also variables where there are none, and exact only what is known."""
     found = {key: _known(value) for key, value in values_of(report).items()}
     found.setdefault((_VARIABLES, None), Value("B", 0, exact=True))
+    for device, on in by_device(report).items():
+        for beginning, one in product(EXPECTED_BEGINNINGS, on.expected):
+            if one.time_s is None:
+                found[f"{beginning}{one.kernels}", device] = Value(
+                    metric_named(f"{beginning}-").unit, None, exact=False
+                )
     return found
 
 
@@ -174,6 +182,8 @@ class _Judge:
             return BadSpec(f"{policy} does not apply to this model: {why}", hint=f"there are {', '.join(have)}")
         if metric.startswith("training."):
             return BadSpec("training is not weighed", hint='say how it is trained: train = "adam"')
+        if is_rough(metric):
+            return _not_expected(budget, self._on[budget.device or ""], names)
         if metric == "energy_j":
             what = f"{budget.device} has no energies, so this model has no {metric} on it"
             return BadSpec(what, hint='limit energy.arithmetic_j by a table of energies: energy = "45nm"')
@@ -204,11 +214,38 @@ class _Judge:
         if on is None:
             return
         _, _, name = budget.metric.partition(".")
-        if budget.metric == VERDICT or name:
+        if is_rough(budget.metric):
+            yield from _rests_on(on, name)
+        elif budget.metric == VERDICT or name:
             regions = (region for region in on.fit.regions if name in ("", region.name))
             yield from (note for region in regions for note in _of_region(region, in_verdict=not name))
         elif not (on.latency.verified if budget.metric != "energy_j" else on.energy is None or on.energy.verified):
             yield f"it rests on a figure of {budget.device} that is not verified"
+
+
+def _rests_on(on: OnDevice, kernels: str) -> Iterator[str]:
+    """What an expected time or energy is, with its range."""
+    for one in timed(on):
+        if one.kernels == kernels:
+            energy = expected_energy(one)
+            yield f"expected {expected_time(one)}{f', and {energy}' if energy else ''}: {basis(one)}"
+
+
+def _not_expected(budget: Budget, on: OnDevice, names: Sequence[str]) -> BadSpec:
+    """Why there is no such time or energy on a device: nobody measured it, or not with these kernels."""
+    known = tuple(name for name in names if is_rough(name))
+    what = f"nobody measured networks on {on.device}, so nothing is expected there"
+    kernels = region_key(budget.metric.partition(".")[2])
+    if any(kernels == region_key(one.kernels) for one in timed(on)):
+        what = f"nobody measured the power on {on.device} with these kernels"
+    elif known:
+        what = f"this model has no {budget.metric} on {on.device}"
+    hint = (
+        nearest(budget.metric, known, "there are")
+        if known
+        else "limit floor_s, the least time that the device can take"
+    )
+    return BadSpec(what, hint=hint)
 
 
 def _of_region(region: Region, *, in_verdict: bool) -> Iterator[str]:
@@ -229,6 +266,8 @@ def _is_of_bytes(name: str) -> bool:
 
 def _notes_of(on: OnDevice, metric: str) -> tuple[str, ...]:
     """What a device's entry says about a figure."""
+    if is_rough(metric):
+        return tuple(no_time_lines(on))
     if metric in ("floor_s", "layerwise_s"):
         return on.latency.notes
     if metric == "energy_j":

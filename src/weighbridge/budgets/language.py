@@ -21,7 +21,7 @@ FORM: Final = "METRIC [grows] <= VALUE[UNIT] [under POLICY] [on DEVICE]"
 _LONGEST: Final = 500
 _PEAKS: Final = PEAK.removesuffix(".")
 _LIMIT: Final = re.compile(r"(?P<metric>[^<>=≤≥!]+)(?P<relation>[<>=≤≥!]+)(?P<rest>.*)")
-_GROWS: Final = re.compile(r"(\S+)\s+grows?")
+_GROWS: Final = re.compile(r"(\S.*?)\s+grows?")
 _VALUE: Final = re.compile(rf"({DECIMAL})\s*([^0-9\s.,]\S*|)")
 _CLAUSE: Final = re.compile(r"(?:^|\s)(under|on|against)(?=\s|$)")
 _RELATIONS: Final = ("<=", "<", "==")

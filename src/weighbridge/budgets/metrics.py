@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.memory import POLICIES
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.figures import PEAK
+from weighbridge.report.figures import EXPECTED_BEGINNINGS, PEAK
 from weighbridge.written import shown
 
 __all__ = ["VERDICT", "Metric", "metric_named", "nearest"]
@@ -62,13 +62,19 @@ _METRICS: Final[Mapping[str, Metric]] = {
         Metric("energy_j", "J", of_device=True),
     )
 }
-_OPEN: Final = (Metric("needed_bytes.", "B", of_device=True), Metric("short_bytes.", "B", of_device=True))
+_REGIONS: Final = (Metric("needed_bytes.", "B", of_device=True), Metric("short_bytes.", "B", of_device=True))
 """Beginnings of names that a memory region of the device ends."""
+_EXPECTED: Final = tuple(
+    Metric(beginning, "s" if beginning.endswith("_s.") else "J", of_device=True) for beginning in EXPECTED_BEGINNINGS
+)
+"""Beginnings of names that a library of kernels ends, with which networks were measured on the device."""
 _LEVEL: Final = ("energy.", "_j")
 """What is before and behind the level of memory in the name of its energy."""
+_TIMES: Final = "floor_s, the least time that a device can take, or expected_s.KERNELS, which is expected of kernels that were measured"
 _EVERYDAY: Final = (
-    ("latency", "floor_s, the least time that a device can take"),
-    ("time", "floor_s, the least time that a device can take"),
+    ("latency", _TIMES),
+    ("time", _TIMES),
+    ("expected", "expected_s.KERNELS, the time expected with a library of kernels, or expected_most_s.KERNELS"),
     ("energy", "energy_j, or energy.arithmetic_j by a table of energies"),
     ("flash", "needed_bytes.flash, what that memory of a device has to hold"),
     ("ram", "needed_bytes.SRAM, what that memory of a device has to hold, or peak_bytes"),
@@ -90,7 +96,7 @@ def metric_named(name: str) -> Metric:
     found = _METRICS.get(name)
     if found is not None:
         return found
-    for beginning in _OPEN:
+    for beginning in (*_REGIONS, *_EXPECTED):
         if name.startswith(beginning.name) and name != beginning.name:
             return beginning._replace(name=name)
     before, behind = _LEVEL
@@ -103,10 +109,16 @@ def metric_named(name: str) -> Metric:
     if name.startswith(PEAK):
         policy = name.removeprefix(PEAK)
         raise BadSpec(f"there is no memory policy {shown(policy)}", hint=nearest(policy, POLICIES, "the policies are"))
-    names = (PEAK.removesuffix("."), *_METRICS, *(f"{beginning.name}REGION" for beginning in _OPEN))
+    names = (PEAK.removesuffix("."), *_METRICS, *_open())
     raise BadSpec(
         f"there is no metric {shown(name)}", hint=_meant(name, names) or nearest(name, names, "the metrics are")
     )
+
+
+def _open() -> Iterator[str]:
+    """Names that something of the device ends, with what that is in capitals."""
+    yield from (f"{one.name}REGION" for one in _REGIONS)
+    yield from (f"{one.name}KERNELS" for one in _EXPECTED)
 
 
 def _meant(name: str, known: tuple[str, ...]) -> str:

@@ -99,10 +99,14 @@ def _results(model: CheckedModel) -> Grid:
             (
                 result.status,
                 shown_budget(result),
-                figure(result.value, result.unit, is_exact=result.exact or result.value is None),
+                figure(
+                    result.value, result.unit, is_exact=result.exact or result.value is None, name=result.budget.metric
+                ),
                 limit(result),
                 "" if result.baseline is None else baseline(result),
-                "" if result.over_by is None else figure(result.over_by, result.unit, is_exact=result.exact),
+                ""
+                if result.over_by is None
+                else figure(result.over_by, result.unit, is_exact=result.exact, name=result.budget.metric),
             ),
             _LOOKS[result.status],
         )

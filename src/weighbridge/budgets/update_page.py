@@ -97,9 +97,9 @@ def _grid(name: str, figures: list[_Figure]) -> Grid:
             GridRow(
                 (
                     f"{group_label(group)}{device}",
-                    cell(one.before.value, one.before.unit, one.before.exact),
-                    cell(one.after.value, one.after.unit, one.after.exact),
-                    ratio_cell(quotient(one.after.value, one.before.value), one.after, one.before),
+                    cell(one.before.value, one.before.unit, one.before.exact, name=one.name),
+                    cell(one.after.value, one.after.unit, one.after.exact, name=one.name),
+                    ratio_cell(quotient(one.after.value, one.before.value), one.after, one.before, one.name),
                 )
             )
         )

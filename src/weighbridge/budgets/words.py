@@ -9,10 +9,10 @@ from typing import Final
 
 from weighbridge.budgets.record import FITS, NOT_EXACT, OVER, PASSED, Blame, Checked, CheckedModel, Result, Unchecked
 from weighbridge.errors import printable
-from weighbridge.report.figures import cell, quotient
+from weighbridge.report.figures import cell, is_rough, quotient
 from weighbridge.report.layers import FIGURES, OF, LayerFigures
 from weighbridge.report.matching import Differences
-from weighbridge.units import as_number, exact, significant
+from weighbridge.units import as_number, exact, rough_ratio, significant
 
 __all__ = [
     "NOT_CHECKED",
@@ -64,9 +64,9 @@ def shown_budget(result: Result) -> str:
     return printable(result.budget.text)
 
 
-def figure(value: int | float | str | None, unit: str, *, is_exact: bool = True) -> str:
-    """A figure with its unit; ``>=`` in front of a lower bound, ``?`` where it is unknown."""
-    return cell(value, unit, is_exact)
+def figure(value: int | float | str | None, unit: str, *, is_exact: bool = True, name: str = "") -> str:
+    """A figure with its unit; ``>=`` in front of a lower bound, ``?`` where it is unknown; two digits of what is rough by its ``name``."""
+    return cell(value, unit, is_exact, name=name)
 
 
 def outcome(result: Result) -> str:
@@ -82,7 +82,7 @@ def outcome(result: Result) -> str:
     over = result.over_by
     if over is None or over < 0:
         return f"{now}, not {figure(result.limit, result.unit)}"
-    share = _percent(over, max(result.limit or 0, 0))
+    share = _percent(over, max(result.limit or 0, 0), result.budget.metric)
     bound = "" if result.exact else ">= "
     of_limit = f" ({bound}{share} of the limit)" if share else ""
     return f"{now}, which is {_amount(over, result)} too much{of_limit}"
@@ -100,7 +100,7 @@ def _undecided(result: Result) -> str:
 
 
 def _now(result: Result) -> str:
-    now = figure(result.value, result.unit, is_exact=result.exact)
+    now = figure(result.value, result.unit, is_exact=result.exact, name=result.budget.metric)
     if not result.budget.grows:
         return now
     return f"{baseline(result)} in the baseline, {now} now{_grown(result)}"
@@ -108,11 +108,12 @@ def _now(result: Result) -> str:
 
 def baseline(result: Result) -> str:
     """What the figure was in the baseline."""
-    return figure(result.baseline, result.unit, is_exact=result.baseline_exact or result.baseline is None)
+    is_exact = result.baseline_exact or result.baseline is None
+    return figure(result.baseline, result.unit, is_exact=is_exact, name=result.budget.metric)
 
 
 def _amount(value: float, result: Result) -> str:
-    return figure(value, result.unit, is_exact=result.exact)
+    return figure(value, result.unit, is_exact=result.exact, name=result.budget.metric)
 
 
 def limit(result: Result) -> str:
@@ -136,14 +137,14 @@ def _grown(result: Result) -> str:
     if not change:
         return ", as it was"
     amount = as_number(abs(change))
-    size = _percent(amount, before) or figure(amount, result.unit)
+    size = _percent(amount, before, result.budget.metric) or figure(amount, result.unit, name=result.budget.metric)
     return f" ({'' if result.exact else 'at least '}{size} {'more' if change > 0 else 'less'})"
 
 
-def _percent(part: float, whole: float) -> str:
-    """``part`` of ``whole`` as a percentage of four significant digits; "" of nothing."""
+def _percent(part: float, whole: float, name: str) -> str:
+    """``part`` of ``whole`` as a percentage of four significant digits, two of what is rough by its ``name``; "" of nothing."""
     share = quotient(part, whole)
-    return "" if share is None else f"{significant(100 * share)} %"
+    return "" if share is None else f"{(rough_ratio if is_rough(name) else significant)(100 * share)} %"
 
 
 def blamed(result: Result, most: int | None = None, *, in_full: bool = False) -> Iterator[str]:

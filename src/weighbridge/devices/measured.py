@@ -45,7 +45,8 @@ class Measured:
     """Times that somebody measured with one library of kernels, as efficiencies that were fitted to them.
 
     ``least`` and ``most`` are how far networks were from what they were expected to take when they had no part in the fit: the
-    measured time over the expected one.
+    measured time over the expected one.  ``least_macs`` and ``most_macs`` are the multiply-accumulates of the smallest and the largest
+    network that was measured; None is unknown.
     """
 
     kernels: str
@@ -56,6 +57,8 @@ class Measured:
     most: Amount
     efficiencies: tuple[Efficiency, ...]
     power: Power | None = None
+    least_macs: Amount | None = None
+    most_macs: Amount | None = None
 
     def efficiency(self, operators: str | None) -> Efficiency | None:
         """The entry of a class of operators, or None: no class stands in for another."""
@@ -74,3 +77,4 @@ class Measured:
                 yield one.cycles_per_output
         if self.power is not None:
             yield from (self.power.mean_w, self.power.least_w, self.power.most_w)
+        yield from (one for one in (self.least_macs, self.most_macs) if one is not None)

@@ -326,6 +326,7 @@ def _faults_of_measurements(raw: Mapping[str, object]) -> list[str]:
             if isinstance(operators := efficiency.get("operators"), str):
                 classes.see(operators, place, f"is of {operators!r}")
         faults += [*classes.faults, *_falling(one, ("least", "most"), path)]
+        faults += _falling(one, ("least_macs", "most_macs"), path)
         if isinstance(power := one.get("power"), dict):
             faults += _falling(power, ("least_w", "mean_w", "most_w"), f"{path}.power")
     return faults

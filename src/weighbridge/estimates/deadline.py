@@ -3,35 +3,58 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Final
 
+from weighbridge.estimates.expected import Expected
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["ROUNDING", "Deadline", "deadline", "frames_missed"]
+__all__ = ["ROUNDING", "Deadline", "ExpectedMissed", "deadline", "frames_missed"]
 
 ROUNDING: Final = Fraction(1, 10**12)
 """What computing in floating point may have added to a time or an energy, as a part of it: a quotient that is whole but for that
 is whole."""
 
 
+class ExpectedMissed(NamedTuple):
+    """The frames that a network is expected to miss with the library ``kernels``: at the expected time, and at both ends of its range."""
+
+    kernels: str
+    frames_missed: int
+    least_frames_missed: int
+    most_frames_missed: int
+
+
 class Deadline(NamedTuple):
     """``frames_missed`` at the latency floor and ``layerwise_frames_missed`` at the layerwise sum, at ``fps`` frames a second.
 
     The floor is the least a device can take, so more frames may be missed than it says, never fewer.  None where there
-    is no such time.
+    is no such time.  ``expected`` has an entry for each library of kernels with which a time is expected.
     """
 
     fps: float
     deadline_s: float
     frames_missed: int | None
     layerwise_frames_missed: int | None
+    expected: tuple[ExpectedMissed, ...] = ()
 
 
-def deadline(fps: Fraction, floor_s: float | None, layerwise_s: float | None) -> Deadline:
+def deadline(
+    fps: Fraction, floor_s: float | None, layerwise_s: float | None, expected: Iterable[Expected] = ()
+) -> Deadline:
     """What ``fps`` frames a second ask of an inference of these times."""
-    missed = (None if time is None else frames_missed(_not_rounded_up(time), fps) for time in (floor_s, layerwise_s))
-    return Deadline(float(fps), float(1 / fps), *missed)
+    at_floor, layerwise = (
+        None if time is None else frames_missed(_not_rounded_up(time), fps) for time in (floor_s, layerwise_s)
+    )
+    return Deadline(float(fps), float(1 / fps), at_floor, layerwise, tuple(_expected(expected, fps)))
+
+
+def _expected(expected: Iterable[Expected], fps: Fraction) -> Iterator[ExpectedMissed]:
+    for one in expected:
+        if one.time_s is not None and one.least_s is not None and one.most_s is not None:
+            times = (one.time_s, one.least_s, one.most_s)
+            yield ExpectedMissed(one.kernels, *(frames_missed(_not_rounded_up(time), fps) for time in times))
 
 
 def _not_rounded_up(time_s: float) -> Fraction:

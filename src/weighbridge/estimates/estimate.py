@@ -79,6 +79,7 @@ def estimate(
     times = node_times(demand, lying, forced)
     summed = layerwise(demand, lying, times, forced)
     floor = floor._replace(layerwise_s=summed.time_s, layerwise_exact=summed.exact)
+    timed_by_kernels = expected(demand, device, lying, forced, batch)
     energy = device_energy(demand, lying, forced, battery, batch)
     return Estimate(
         device=device.name,
@@ -87,7 +88,7 @@ def estimate(
         latency=floor,
         nodes=times,
         energy=energy,
-        deadline=None if fps is None else deadline(fps, floor.floor_s, floor.layerwise_s),
+        deadline=None if fps is None else deadline(fps, floor.floor_s, floor.layerwise_s, timed_by_kernels),
         notes=(
             *notes,
             *verdict.notes,
@@ -97,7 +98,7 @@ def estimate(
             *([NOT_MEASURED] if device.is_microcontroller and not device.measured else []),
         ),
         roofline=roofs(demand, lying, times, floor, forced),
-        expected=expected(demand, device, lying, forced, batch),
+        expected=timed_by_kernels,
     )
 
 

@@ -11,6 +11,7 @@ from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device
 from weighbridge.devices.measured import CONVOLUTION, FULLY_CONNECTED, Measured
 from weighbridge.estimates.demand import Demand, NodeDemand
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.units import rough_ratio
 
 __all__ = ["NOT_MEASURED", "Expected", "expected", "operators_of"]
 
@@ -26,7 +27,7 @@ class Expected(NamedTuple):
     ``time_s`` and ``energy_j`` are what the efficiencies of the device's file give, between ``least_…`` and ``most_…`` by how far
     networks that had no part in the fit were off.  ``by`` has the seconds of each class of operators; what has no
     multiply-accumulates is in them.  Times are None where there are none, as ``reason`` says; energies also where no power was measured.
-    ``conditions`` are those of the measurements.
+    ``conditions`` are those of the measurements; ``beyond`` says how far outside of what was measured the network is, "" where it is not.
     """
 
     kernels: str
@@ -41,6 +42,7 @@ class Expected(NamedTuple):
     by: Mapping[str, float] = MappingProxyType({})
     verified: bool = True
     reason: str = ""
+    beyond: str = ""
 
 
 def expected(
@@ -85,7 +87,18 @@ def _expected(demand: Demand, measured: Measured, elsewhere: str, precision: str
     found = found._replace(time_s=time, least_s=least, most_s=most, by=by)
     if power is not None:
         found = found._replace(least_energy_j=energies[0], energy_j=energies[1], most_energy_j=energies[2])
-    return found._replace(verified=all(figure.verified for figure in measured.figures))
+    verified = all(figure.verified for figure in measured.figures)
+    return found._replace(verified=verified, beyond=_beyond(demand, measured))
+
+
+def _beyond(demand: Demand, measured: Measured) -> str:
+    """How far the network is outside of the networks that were measured; the range is theirs, and says nothing of it."""
+    macs, least, most = demand.ops // 2, measured.least_macs, measured.most_macs
+    if most is not None and macs > most.value:
+        return f"beyond what was measured: {rough_ratio(macs / most.value)} times the MACs of the largest network there"
+    if least is not None and macs < least.value:
+        return f"beyond what was measured: {rough_ratio(macs / least.value)} times those of the smallest network there"
+    return ""
 
 
 def _reasons(demand: Demand, measured: Measured, precision: str | None, batch: int | None) -> Iterator[str]:

@@ -162,7 +162,7 @@ def _metrics(
     for group in grouped:
         one = group[0]
         figures = [
-            cell(one.values[at], one.unit, one.exact[at], "~" if one.name in doubt else "")
+            cell(one.values[at], one.unit, one.exact[at], "~" if one.name in doubt else "", one.name)
             if (one.name, device) in keys
             else _ABSENT
             for at, doubt, keys in zip(shown, doubts, has, strict=True)
@@ -198,4 +198,4 @@ def _ratio(metric: Metric, base: int, at: int) -> str:
     if metric.name in WORDS:
         return ""
     there, here = (Value(metric.unit, metric.values[place], metric.exact[place]) for place in (base, at))
-    return ratio_cell(metric.ratios[at], here, there)
+    return ratio_cell(metric.ratios[at], here, there, metric.name)

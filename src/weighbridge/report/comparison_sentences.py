@@ -7,6 +7,7 @@ from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.report.comparison import Comparison, Difference, Metric, Model
+from weighbridge.report.figures import EXPECTED_S, quotient
 from weighbridge.report.fronts import other_batch
 from weighbridge.report.layers import OF, LayerChange, LayerFigures, lengths, plain_operator
 from weighbridge.report.metric_rows import Side, side_of
@@ -14,7 +15,7 @@ from weighbridge.report.published_sentences import of_published
 from weighbridge.report.record import NetworkInput, OnDevice, Report
 from weighbridge.report.verdicts import DETAILED
 from weighbridge.report.view import without_folders
-from weighbridge.units import exact, significant
+from weighbridge.units import exact, rough_ratio, significant
 
 __all__ = ["ends_of", "names_of", "sentences"]
 
@@ -176,12 +177,24 @@ def _totals(found: Comparison, first: str, name: str, place: int) -> str:
         floor = found.metric("floor_s", device)
         where = f"on {printable(device, 60)}"
         parts.append(_times(floor, base, other, f"the latency floor {where}", f"the same latency floor {where}"))
+        parts += (_expected(one, base, other, where) for one in found.metrics if _is_expected(one, device))
     said = _joined([part for part in parts if part])
     return (
         f"against {first}, {name} has {said}"
         if said
         else f"between {name} and {first} no ratio of the main figures is known"
     )
+
+
+def _is_expected(metric: Metric, device: str) -> bool:
+    return metric.device == device and metric.name.startswith(EXPECTED_S)
+
+
+def _expected(metric: Metric, base: int, other: int, where: str) -> str:
+    """``0.48 times the expected time on b with K``: both are estimates, and so is this; "" where one of them is unknown."""
+    ratio = quotient(metric.values[other], metric.values[base])
+    kernels = printable(metric.name.removeprefix(EXPECTED_S), 40)
+    return "" if ratio is None else f"{rough_ratio(ratio)} times the time expected {where} with {kernels}"
 
 
 def _is_equal(metric: Metric, base: int, other: int) -> bool:

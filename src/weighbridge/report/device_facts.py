@@ -121,6 +121,9 @@ def _measurements(measured: Measured) -> Iterator[Fact]:
             yield _fact(f"{one.operators}, each value put out", figure, "", one.cycles_per_output)
     for name, ratio in (("least", measured.least), ("most", measured.most)):
         yield _fact(f"expected time, at {name}", f"x {in_full(stated(ratio.value))}", "", ratio)
+    for name, macs in (("smallest", measured.least_macs), ("largest", measured.most_macs)):
+        if macs is not None:
+            yield _fact(f"{name} network measured", f"{in_full(stated(macs.value))} multiply-accumulates", "", macs)
     if measured.power is not None:
         power = measured.power
         for name, watts in (("power", power.mean_w), ("power, least", power.least_w), ("power, most", power.most_w)):

@@ -33,15 +33,17 @@ def device_grids(devices: Iterable[Device]) -> Iterator[tuple[Grid, tuple[Device
 
 
 def device_grid(title: str, devices: Sequence[Device]) -> Grid:
-    """The table of some devices: what a network can have of the memories, their bandwidths, and the best rate at each precision that one
-    of the devices states.
+    """The table of some devices: what a network can have of the memories, their bandwidths, the best rate at each precision that one
+    of the devices states, and where there are any the kernels that were measured, with which a network has an expected time.
     """
     stated = {peak.precision for device in devices for peak in device.peaks}
     precisions = [precision for precision in PRECISIONS if precision in stated]
     memory = (Column("for weights"), Column("for activations"), Column("bandwidth"))
     rates = (Column(precision, is_number=True) for precision in precisions)
-    columns = (Column("device"), Column("full name"), *memory, *rates)
-    return Grid(title, columns, tuple(GridRow(tuple(_cells(device, precisions))) for device in devices))
+    measured = (Column("expected time with"),) if any(device.measured for device in devices) else ()
+    columns = (Column("device"), Column("full name"), *memory, *rates, *measured)
+    rows = (GridRow((*_cells(device, precisions), *(_kernels(device) for _ in measured))) for device in devices)
+    return Grid(title, columns, tuple(rows))
 
 
 def _cells(device: Device, precisions: Iterable[str]) -> Iterator[str]:
@@ -53,6 +55,11 @@ def _cells(device: Device, precisions: Iterable[str]) -> Iterator[str]:
     for precision in precisions:
         peak = device.peak(precision)
         yield _UNKNOWN if peak is None else f"{_doubt((peak.ops_per_s,))}{short(peak.ops_per_s.value)}OPS"
+
+
+def _kernels(device: Device) -> str:
+    """The libraries of kernels that were measured, and at which precision."""
+    return "; ".join(f"{printable(one.kernels, 60)}, {one.precision}" for one in device.measured) or _UNKNOWN
 
 
 def _room(memory: Memory) -> str:

@@ -10,12 +10,29 @@ from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.headlines import lower_bound
 from weighbridge.report.record import OnDevice, Report, by_device
-from weighbridge.units import exact, joules, seconds, significant
+from weighbridge.units import exact, joules, rough_joules, rough_ratio, rough_seconds, seconds, significant
 
-__all__ = ["NOTHING", "PEAK", "WORDS", "Value", "cell", "label", "quotient", "ratio_cell", "values_of"]
+__all__ = [
+    "EXPECTED_BEGINNINGS",
+    "EXPECTED_S",
+    "NOTHING",
+    "PEAK",
+    "WORDS",
+    "Value",
+    "cell",
+    "is_rough",
+    "label",
+    "quotient",
+    "ratio_cell",
+    "values_of",
+]
 
 PEAK: Final = "peak_bytes."
 """Begins the name of a peak; the memory policy ends it."""
+EXPECTED_S: Final = "expected_s."
+"""Begins the name of an expected time; the library of kernels ends it."""
+EXPECTED_BEGINNINGS: Final = (EXPECTED_S, "expected_most_s.", "expected_energy_j.", "expected_most_energy_j.")
+"""Begin the names of what is expected where kernels were measured, and of the most of it; the library ends them."""
 WORDS: Final = ("verdict", "bound")
 """Figures that are words."""
 _UNKNOWN: Final = "?"
@@ -51,7 +68,9 @@ _BEGINNINGS: Final = (
     ("short_bytes.", "short of "),
     ("energy.", "energy, "),
     ("expected_s.", "expected time, "),
+    ("expected_most_s.", "expected time at most, "),
     ("expected_energy_j.", "expected energy, "),
+    ("expected_most_energy_j.", "expected energy at most, "),
 )
 
 
@@ -130,8 +149,11 @@ def _on(on: OnDevice) -> Iterator[tuple[str, Value]]:
     for one in on.expected:
         if one.time_s is not None:
             yield f"expected_s.{one.kernels}", Value("s", one.time_s, True)
+            yield f"expected_most_s.{one.kernels}", Value("s", one.most_s, one.most_s is not None)
         if one.energy_j is not None:
             yield f"expected_energy_j.{one.kernels}", Value("J", one.energy_j, True)
+            most_j = one.most_energy_j
+            yield f"expected_most_energy_j.{one.kernels}", Value("J", most_j, most_j is not None)
     if on.energy is not None:
         yield "energy_j", Value("J", on.energy.total_j, on.energy.exact)
 
@@ -156,29 +178,37 @@ def label(name: str) -> str:
     return _LABELS.get(name, name)
 
 
-def cell(value: float | str | None, unit: str, is_exact: bool, doubt: str = "") -> str:
-    """A figure with its unit, ``>=`` in front of a lower bound, ``?`` where it is unknown; ``doubt`` stands before times and energies."""
+def is_rough(name: str) -> bool:
+    """Whether a figure is an estimate that is known to some tens of percent, as expected times and energies are."""
+    return name.startswith(EXPECTED_BEGINNINGS)
+
+
+def cell(value: float | str | None, unit: str, is_exact: bool, doubt: str = "", name: str = "") -> str:
+    """A figure with its unit, ``>=`` in front of a lower bound, ``?`` where it is unknown; ``doubt`` stands before times and energies.
+
+    Of one that is rough by its ``name`` two digits are shown.
+    """
     if value is None:
         return _UNKNOWN
     if isinstance(value, str):
         return printable(value, 40)
     if unit == "s":
-        return f"{doubt}{lower_bound(seconds(value), is_exact)}"
+        return f"{doubt}{lower_bound((rough_seconds if is_rough(name) else seconds)(value), is_exact)}"
     if unit == "J":
-        return f"{doubt}{lower_bound(joules(value), is_exact)}"
+        return f"{doubt}{lower_bound((rough_joules if is_rough(name) else joules)(value), is_exact)}"
     return lower_bound(f"{exact(int(value))}{' B' if unit else ''}", is_exact)
 
 
-def ratio_cell(ratio: float | None, over: Value, under: Value) -> str:
+def ratio_cell(ratio: float | None, over: Value, under: Value, name: str = "") -> str:
     """``ratio`` of ``over`` to ``under``: an upper bound where ``under`` is a lower one, a lower where ``over`` is, ``*`` where both are.
 
-    "" where it would be of words or divide by 0, ``?`` where it is unknown.
+    "" where it would be of words or divide by 0, ``?`` where it is unknown.  Of figures that are rough by their ``name`` it has two digits.
     """
     if isinstance(over.value, str) or isinstance(under.value, str):
         return ""
     if ratio is None:
         return "" if over.value == 0 or under.value == 0 else _UNKNOWN
-    shown = significant(ratio)
+    shown = rough_ratio(ratio) if is_rough(name) else significant(ratio)
     if over.exact and under.exact:
         return "1" if over.value == under.value else shown
     if over.exact or under.exact:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from weighbridge.errors import printable
+from weighbridge.report.expectations import EXPECTED_NOTE
 from weighbridge.report.figures import label
 from weighbridge.report.fronts import Front
 from weighbridge.report.grid import Column, Grid, GridRow
-from weighbridge.report.missed import FLOOR, Deadlines, Missed
-from weighbridge.units import exact, in_full, seconds, stated
+from weighbridge.report.missed import EXPECTED, FLOOR, Deadlines, Missed
+from weighbridge.units import exact, in_full, rough_seconds, seconds, stated
 
 __all__ = ["deadline_grid", "front_grid"]
 
@@ -50,6 +51,8 @@ def deadline_grid(found: Deadlines, called: Mapping[str, str]) -> Grid:
     notes = ["frames missed while one inference runs: the latency times the rate, rounded up, less the frame itself"]
     if any(one.kind == FLOOR for one in found.by):
         notes.append("a floor is the least that a device can take: at least so many are missed")
+    if any(one.kind == EXPECTED for one in found.by):
+        notes.append(EXPECTED_NOTE)
     return Grid(
         f"at {found.fps:,.6g} frames a second, {seconds(found.deadline_s)} each",
         columns,
@@ -59,10 +62,14 @@ def deadline_grid(found: Deadlines, called: Mapping[str, str]) -> Grid:
 
 
 def _missed(one: Missed, name: str) -> GridRow:
-    at_least = "at least " if one.kind == FLOOR else ""
     if one.latency_s is None or one.frames_missed is None:
         return GridRow((name, printable(one.on, 80), _UNKNOWN, _UNKNOWN))
+    frames = exact(one.frames_missed)
+    if one.kind == EXPECTED:
+        on = f"{printable(one.on, 80)}, {printable(one.kernels, 60)}"
+        return GridRow((name, on, f"expected {rough_seconds(one.latency_s)}", f"expected {frames}"))
+    at_least = "at least " if one.kind == FLOOR else ""
     time = seconds(one.latency_s) if at_least else f"{in_full(stated(one.latency_s) * 1000)} ms"
     bound = "" if one.exact else ">= "
     kind = "floor " if at_least else "measured "
-    return GridRow((name, printable(one.on, 80), f"{kind}{bound}{time}", f"{at_least}{exact(one.frames_missed)}"))
+    return GridRow((name, printable(one.on, 80), f"{kind}{bound}{time}", f"{at_least}{frames}"))

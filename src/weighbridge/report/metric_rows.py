@@ -7,7 +7,8 @@ from typing import Final, Protocol, TypeVar
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.figures import PEAK, label
+from weighbridge.report.expectations import EXPECTED_NOTE, no_time_lines, timed
+from weighbridge.report.figures import EXPECTED_BEGINNINGS, PEAK, is_rough, label
 from weighbridge.report.grid import GridRow
 from weighbridge.report.headlines import NOT_VERIFIED
 from weighbridge.report.record import OnDevice, Report, by_device
@@ -66,7 +67,10 @@ def doubted(on: OnDevice | None) -> frozenset[str]:
     if on is None:
         return frozenset()
     doubts = () if on.latency.verified else ("floor_s", "layerwise_s")
-    return frozenset((*doubts, *(() if on.energy is None or on.energy.verified else ("energy_j",))))
+    expected = (
+        f"{beginning}{one.kernels}" for one in on.expected if not one.verified for beginning in EXPECTED_BEGINNINGS
+    )
+    return frozenset((*doubts, *(() if on.energy is None or on.energy.verified else ("energy_j",)), *expected))
 
 
 def marks(rows: Iterable[GridRow], grouped: Iterable[Sequence[_Metric]]) -> Iterator[str]:
@@ -79,6 +83,8 @@ def marks(rows: Iterable[GridRow], grouped: Iterable[Sequence[_Metric]]) -> Iter
         yield _NO_BOUND
     if any(cell.startswith("~") for cell in shown):
         yield NOT_VERIFIED
+    if any(is_rough(one.name) for group in grouped for one in group):
+        yield EXPECTED_NOTE
 
 
 def said_of(device: str | None, sides: Sequence[Side]) -> Iterator[str]:
@@ -106,3 +112,5 @@ def _why_unknown(on: OnDevice) -> Iterator[str]:
         yield from on.fit.notes
     if on.energy is not None and on.energy.total_j is None:
         yield from on.energy.notes
+    yield from no_time_lines(on)
+    yield from (f"{one.kernels}: {one.beyond}" for one in timed(on) if one.beyond)

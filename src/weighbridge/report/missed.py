@@ -1,4 +1,4 @@
-"""Frames that each of several models misses at a rate: at the floor of a device, or at a time that somebody measured."""
+"""Frames that each of several models misses at a rate: at a device's floor, at a time expected there, or at a measured one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from weighbridge.report.comparison import Model
 
-__all__ = ["FLOOR", "PUBLISHED", "Deadlines", "Missed", "deadlines_of"]
+__all__ = ["EXPECTED", "FLOOR", "PUBLISHED", "Deadlines", "Missed", "deadlines_of"]
 
 FLOOR: Final = "floor"
+EXPECTED: Final = "expected"
 PUBLISHED: Final = "published"
 
 
@@ -24,7 +25,8 @@ class Missed(NamedTuple):
     """The frames that ``model`` misses ``on`` a device, or under the conditions of a published time.
 
     ``kind`` says what ``latency_s`` is: ``floor``, the least that the device can take, so that more frames may be missed and never
-    fewer, or ``published``, as somebody measured it.  None is unknown.  A floor that is not ``exact`` is a lower bound of the floor.
+    fewer, ``expected``, what the network is expected to take there with the library ``kernels``, or ``published``, as somebody measured
+    it.  None is unknown.  A floor that is not ``exact`` is a lower bound of the floor; what is expected never is exact.
     """
 
     model: str
@@ -33,6 +35,7 @@ class Missed(NamedTuple):
     kind: str
     frames_missed: int | None
     exact: bool
+    kernels: str = ""
 
 
 class Deadlines(NamedTuple):
@@ -56,6 +59,10 @@ def _of(model: Model, fps: Fraction) -> Iterator[Missed]:
             floor = on.latency.floor_s
             frames = deadline(fps, floor, None).frames_missed
             yield Missed(model.name, device, floor, FLOOR, frames, on.latency.exact and floor is not None)
+            for one in on.expected:
+                if one.time_s is not None:
+                    frames = deadline(fps, one.time_s, None).frames_missed
+                    yield Missed(model.name, device, one.time_s, EXPECTED, frames, False, one.kernels)
     if model.published is not None:
         found = model.published
         time = None if found.latency_s is None else float(found.latency_s)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from weighbridge.errors import printable
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.asking import DEVICE, ENERGY
+from weighbridge.report.expectations import basis, expected_energy, expected_time, timed
 from weighbridge.report.headlines import (
     NOT_VERIFIED,
     activations,
@@ -20,6 +21,9 @@ from weighbridge.report.headlines import (
 from weighbridge.report.page import Headline, Quantity
 from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.units import joules, seconds, significant
+
+if TYPE_CHECKING:
+    from weighbridge.estimates import Expected
 
 __all__ = ["Corner", "CornerRow", "triangle"]
 
@@ -77,6 +81,7 @@ def _faster(report: Report) -> Iterator[Headline]:
     yield from by_conventions(report.facts)
     for name, on in by_device(report).items():
         yield _latency(name, on)
+        yield from _expected(name, on)
         yield _throughput(name, on)
 
 
@@ -87,6 +92,24 @@ def _latency(name: str, on: OnDevice) -> Headline:
     time = lower_bound(f"{_doubt(on)}{seconds(latency.floor_s)}", latency.exact)
     bound = f"bound by {printable(latency.bound, 40)}" if latency.bound else "of what is known"
     return Headline(label, Quantity(time, time), f"{bound}, {_conditions(on)}", latency.exact)
+
+
+def _expected(device: str, on: OnDevice) -> Iterator[Headline]:
+    """The time with each library of kernels that was measured there: a figure of its own, and no floor."""
+    for one in timed(on):
+        time = expected_time(one)
+        yield Headline(_expected_label("time", device, one), Quantity(time, time), basis(one), is_exact=False)
+
+
+def _expected_energy(device: str, on: OnDevice) -> Iterator[Headline]:
+    for one in timed(on):
+        energy = expected_energy(one)
+        if energy:
+            yield Headline(_expected_label("energy", device, one), Quantity(energy, energy), basis(one), is_exact=False)
+
+
+def _expected_label(what: str, device: str, one: Expected) -> str:
+    return f"expected {what}, {device}, {printable(one.kernels, 40)}"
 
 
 def _throughput(name: str, on: OnDevice) -> Headline:
@@ -116,6 +139,7 @@ def _greener(report: Report) -> Iterator[Headline]:
     for name, on in by_device(report).items():
         if on.energy is not None:
             yield _energy(f"energy, {name}", on.energy.total_j, f"a run, {_conditions(on)}", on.energy.exact)
+        yield from _expected_energy(name, on)
 
 
 def _energy(label: str, energy_j: float | None, meaning: str, is_exact: bool) -> Headline:
@@ -144,7 +168,11 @@ def _no_device(reports: Iterable[Report]) -> str:
     )
 
 
+def _has_energy(on: OnDevice) -> bool:
+    return on.energy is not None or any(one.energy_j is not None for one in on.expected)
+
+
 def _no_energy(reports: Iterable[Report]) -> str:
-    if any(report.energy is not None or any(on.energy for on in report.on) for report in reports):
+    if any(report.energy is not None or any(map(_has_energy, report.on)) for report in reports):
         return ""
     return f"no energies were asked for: {ENERGY} gives a bill by a published table"

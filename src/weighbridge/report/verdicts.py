@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from weighbridge.errors import printable
 from weighbridge.report.costs import batches, charge_sentence, region_percent, slowest_layers, summary, word
-from weighbridge.report.expectations import expected_lines
+from weighbridge.report.expectations import expected_lines, missed_lines
 from weighbridge.report.headlines import lower_bound, rate_sentence
 from weighbridge.report.page import Brief, RegionLine, Verdict
 from weighbridge.report.peaks import LIVE
@@ -53,7 +53,14 @@ def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
         verdict=word(on.fit.verdict),
         sentence=_sentence(on),
         regions=regions,
-        times=(*_times(on, no_floor), *expected_lines(on), *_rates(on), *_deadline(on), *_energy(on)),
+        times=(
+            *_times(on, no_floor),
+            *expected_lines(on),
+            *_rates(on),
+            *_deadline(on),
+            *missed_lines(on),
+            *_energy(on),
+        ),
         conditions=conditions_of(on.conditions),
         notes=tuple(printable(note, 400) for note in on.notes if note not in said and not note.startswith(NO_LATENCY)),
         grids=tuple(grid for grid in (slowest_layers(on, all_rows), batches(on)) if grid is not None),

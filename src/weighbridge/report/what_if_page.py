@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from weighbridge.errors import printable
-from weighbridge.report.figures import WORDS, Value, cell
+from weighbridge.report.figures import EXPECTED_S, WORDS, Value, cell, label
 from weighbridge.report.figures import ratio_cell as ratio_of
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.layer_grid import ROWS, layer_grid
@@ -89,12 +89,17 @@ def sentences(found: WhatIf) -> Iterator[str]:
     """What the changes come to, and what part of the network they touched."""
     devices = list(by_device(found.after))
     parts = [
-        f"{label} {ratio_cell(metric)} times"
-        for name, label, dense in _HEADLINES
+        f"{called} {ratio_cell(metric)} times"
+        for name, called, dense in _HEADLINES
         if (metric := found.metric(name)).ratio is not None and (not dense or metric.ratio != found.metric(dense).ratio)
     ]
     floors = [(device, found.metric("floor_s", device)) for device in devices[:3]]
     parts += (f"latency floor on {name} {ratio_cell(one)} times" for name, one in floors if one.ratio is not None)
+    parts += (
+        f"{label(one.name)} on {one.device} {ratio_cell(one)} times"
+        for one in found.metrics
+        if one.name.startswith(EXPECTED_S) and one.device in devices[:3] and one.ratio is not None
+    )
     if parts:
         yield f"{', '.join(parts)}{_conclusion(found, devices)}"
     touched = _touched(found)
@@ -112,8 +117,13 @@ def _conclusion(found: WhatIf, devices: Sequence[str]) -> str:
     if small > _MUCH or macs.ratio is None or not macs.exact or macs.ratio < _HARDLY:
         return ""
     floors = [(device, found.metric("floor_s", device)) for device in devices[:3]]
-    slow = [device for device, one in floors if one.exact and one.ratio is not None and one.ratio >= _HARDLY]
-    what = f"the time on {', '.join(slow)}" if slow else "computation"
+    less = {one.device for one in found.metrics if one.name.startswith(EXPECTED_S) and (one.ratio or 1.0) < _HARDLY}
+    slow = [
+        device
+        for device, one in floors
+        if one.exact and one.ratio is not None and one.ratio >= _HARDLY and device not in less
+    ]
+    what = f"the floor on {', '.join(slow)}" if slow else "computation"
     return f": the size shrinks, {what} hardly"
 
 
@@ -152,15 +162,14 @@ def _metrics(name: str, device: str | None, found: WhatIf, by_stage: Sequence[Se
     rows = []
     for group in grouped:
         one = group[0]
-        middle = [stage[one.name, device] for stage in between if (one.name, device) in stage]
         doubt = "~" if one.name in doubts else ""
         rows.append(
             GridRow(
                 (
                     group_label(group),
-                    cell(one.before, one.unit, one.exact_before, doubt),
-                    *(cell(other.after, other.unit, other.exact_after, doubt) for other in middle),
-                    cell(one.after, one.unit, one.exact_after, doubt),
+                    cell(one.before, one.unit, one.exact_before, doubt, one.name),
+                    *(_between(stage.get((one.name, device)), doubt) for stage in between),
+                    cell(one.after, one.unit, one.exact_after, doubt, one.name),
                     ratio_cell(one),
                     ratio_cell(one, inverse=True),
                 ),
@@ -185,6 +194,11 @@ def _at_every_stage(metric: Metric, between: Sequence[_Stage]) -> tuple[object, 
     return metric.before, metric.after, *steps
 
 
+def _between(one: Metric | None, doubt: str) -> str:
+    """A metric after a step; not every figure of the first and the last report is one of those between."""
+    return "?" if one is None else cell(one.after, one.unit, one.exact_after, doubt, one.name)
+
+
 def _is_enough(metric: Metric) -> bool:
     """Whether it is about bytes that were and are not missing."""
     return metric.name.startswith("short_bytes.") and metric.before == metric.after == 0
@@ -203,5 +217,5 @@ def ratio_cell(metric: Metric, *, inverse: bool = False) -> str:
     before = Value(metric.unit, metric.before, metric.exact_before)
     after = Value(metric.unit, metric.after, metric.exact_after)
     if inverse:
-        return ratio_of(metric.times_smaller, before, after)
-    return ratio_of(metric.ratio, after, before)
+        return ratio_of(metric.times_smaller, before, after, metric.name)
+    return ratio_of(metric.ratio, after, before, metric.name)

@@ -14,6 +14,7 @@ from weighbridge.report.charts.layers import layer_axis, layer_width, picked_opa
 from weighbridge.report.charts.on_device import bound, bound_colours, dataset, doubts, is_time, many, time, under
 from weighbridge.report.charts.panel import Datum, NoPanel, Panel, Subject
 from weighbridge.report.charts.theme import HEIGHT, WIDTH
+from weighbridge.report.expectations import expected_lines, timed
 from weighbridge.report.record import OnDevice
 
 if TYPE_CHECKING:
@@ -97,3 +98,6 @@ def _notes(on: OnDevice, times: Sequence[NodeTime]) -> Iterator[str]:
     if least:
         yield f"the time of {many(least)} is a lower bound, as a count behind it is one"
     yield from doubts(on)
+    if timed(on):
+        yield "the bars are floors; what is expected has none, as whole networks were measured"
+    yield from expected_lines(on)

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 from weighbridge.devices.device import Device
-from weighbridge.estimates import Demand, Latency, fit, latency, placed
+from weighbridge.estimates import Demand, Expected, Latency, expected, fit, latency, placed
 from weighbridge.report.charts.theme import MUTED, PALETTE
+from weighbridge.report.expectations import EXPECTED_NOTE, expected_time
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.headlines import lower_bound
 from weighbridge.units import exact, seconds, short, significant
@@ -37,8 +38,8 @@ DEVICES: Final = (
 """From a microcontroller to a server."""
 _COMPUTE, _MEMORY, _OPEN = "compute", "memory", "not known"
 
-Found = tuple[Device, Latency, str]
-"""A device, the floor on it, and whether the network fits."""
+Found = tuple[Device, Latency, str, tuple[Expected, ...]]
+"""A device, the floor on it, whether the network fits, and what it is expected to take with kernels that were measured there."""
 
 
 def devices(networks: Networks = TEXTBOOK) -> Simulator:
@@ -73,12 +74,15 @@ def _answer(ask: Asking, state: State) -> Answer:
     needs = asked.needs
     found: list[Found] = []
     for one in map(device, DEVICES):
-        found.append((one, latency(needs, placed(needs, one), precision), fit(needs, one).verdict))
+        lying = placed(needs, one)
+        times = expected(needs, one, lying, precision, asked.batch)
+        found.append((one, latency(needs, lying, precision), fit(needs, one).verdict, times))
     timed = sorted((one for one in found if one[1].floor_s is not None), key=lambda one: -_floor(one))
     readouts = (*_asked(needs), *(_readout(one) for one in found))
     notes = (
         "a tilde stands before what rests on a figure that is not verified",
-        "a floor is the least a device can take, whether or not the network fits; nothing here is measured",
+        "a floor is the least a device can take, whether or not the network fits; this network was measured nowhere",
+        *([EXPECTED_NOTE] if any(map(_times, found)) else []),
     )
     said, plots = tuple(_sentences(timed, found)), tuple(_plot(timed))
     return Answer(readouts, said, plots, (_table(found, precision),), unused=asked.unused, notes=notes)
@@ -94,7 +98,7 @@ def _asked(needs: Demand) -> Iterator[Readout]:
 
 
 def _readout(one: Found) -> Readout:
-    made, floor, _ = one
+    made, floor, *_ = one
     bound = _bound(floor)
     meaning = f"bound by {bound}" if bound else "what binds is not known"
     return Readout(f"{made.name}.floor_s", made.title, floor.floor_s, _time(floor), meaning, "The floor on each device")
@@ -103,6 +107,11 @@ def _readout(one: Found) -> Readout:
 def _time(floor: Latency) -> str:
     unsure = "" if floor.verified else "~"
     return UNKNOWN if floor.floor_s is None else lower_bound(f"{unsure}{seconds(floor.floor_s)}", floor.exact)
+
+
+def _times(one: Found) -> tuple[str, ...]:
+    """The expected times with their ranges."""
+    return tuple(expected_time(each) for each in one[3] if each.time_s is not None)
 
 
 def _bound(floor: Latency) -> str | None:
@@ -115,30 +124,40 @@ def _floor(one: Found) -> float:
 
 
 def _sentences(timed: Sequence[Found], found: Sequence[Found]) -> Iterator[str]:
-    if len(timed) > 1 and all(floor.exact for _, floor, _ in timed):
+    if len(timed) > 1 and all(floor.exact for _, floor, *_ in timed):
         slowest, fastest = timed[0], timed[-1]
         unsure = "" if slowest[1].verified and fastest[1].verified else "~"
         times = f"{unsure}{significant(_floor(slowest) / _floor(fastest))}"
         yield f"the floor on {slowest[0].title} is {times} times that on {fastest[0].title}"
-    without = [made.name for made, floor, _ in found if floor.floor_s is None]
+    without = [made.name for made, floor, *_ in found if floor.floor_s is None]
     if without:
         yield f"no rate is stated at this precision for {', '.join(without)}: no time is known there"
 
 
 def _table(found: Sequence[Found], precision: str) -> Grid:
-    columns = (Column("device"), Column("peak, ops/s", True), Column("floor", True), Column("bound by"), Column("fits"))
+    expects = any(map(_times, found))
+    columns = (
+        Column("device"),
+        Column("peak, ops/s", True),
+        Column("floor", True),
+        *([Column("expected", True)] if expects else []),
+        Column("bound by"),
+        Column("fits"),
+    )
     rows = []
-    for made, floor, verdict in found:
+    for one in found:
+        made, floor, verdict, _ = one
         peak = made.peak(precision)
         rate = UNKNOWN if peak is None else f"{doubt(peak.ops_per_s)}{short(peak.ops_per_s.value)}"
-        rows.append(GridRow((made.name, rate, _time(floor), _bound(floor) or UNKNOWN, verdict)))
+        times = [" or ".join(_times(one)) or UNKNOWN] if expects else []
+        rows.append(GridRow((made.name, rate, _time(floor), *times, _bound(floor) or UNKNOWN, verdict)))
     return Grid("All of them", columns, tuple(rows))
 
 
 def _plot(timed: Sequence[Found]) -> Iterator[Plot]:
     rows = tuple(
         {"device": made.name, "floor_ms": 1000 * (floor.floor_s or 0), "bound": _bound(floor) or _OPEN}
-        for made, floor, _ in timed
+        for made, floor, *_ in timed
     )
     if rows:
         said = f"{timed[0][0].name} takes at least {_time(timed[0][1])}, {timed[-1][0].name} at least {_time(timed[-1][1])}"

@@ -10,6 +10,7 @@ from weighbridge.devices.device import Device
 from weighbridge.estimates import Demand, Estimate, Latency, estimate, utilisation
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
+from weighbridge.report.expectations import basis, expected_time, no_time_lines
 from weighbridge.report.headlines import lower_bound
 from weighbridge.units import decimal_bytes, exact, seconds, short, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
@@ -39,7 +40,8 @@ def latency(networks: Networks = TEXTBOOK) -> Simulator:
         "How long does one inference take at the least, and does computing or moving bytes decide it?",
         "Above each line stands what the network asks, below it what the hardware offers. Operations over their peak rate is one "
         "time, bytes over the bandwidth another; both go on at once, so the longer one is the floor. It is no measurement: what is "
-        "measured is longer, and the floor over it is the utilisation.",
+        "measured is longer, and the floor over it is the utilisation. Where others measured kernels on a device, what the network is "
+        "expected to take with them stands beside the floor, with a range.",
         tuple(_controls(networks)),
         partial(_answer, asking(networks)),
         (
@@ -73,6 +75,7 @@ def _answer(ask: Asking, state: State) -> Answer:
     offers = {one: _offer(made[one], precision) for one in _DEVICES}
     readouts = [*_asked(needs), *(readout for one in _DEVICES for readout in _offered(one, found[one], offers[one]))]
     notes = [f"{one.conditions.hardware}: {note}" for one in found.values() for note in one.notes]
+    notes += (f"{one.conditions.hardware}: {line}" for one in found.values() for line in no_time_lines(one))
     if not all(one.latency.exact for one in found.values()):
         notes.append(_LEAST)
     sentences = [*_sentences(found)]
@@ -134,6 +137,7 @@ def _offered(one: str, found: Estimate, offer: _Offer) -> Iterator[Readout]:
         yield Readout(f"{one}.{name}", label, value, _time(value, found), meaning, group)
     bound = _bound(floor)
     yield Readout(f"{one}.bound", "bound by", bound, bound or _UNKNOWN, "which of the two is longer", group)
+    yield from _expected(one, found, group)
     ridge = floor.ridge_ops_per_byte
     at = _UNKNOWN if floor.intensity_ops_per_byte is None else significant(floor.intensity_ops_per_byte)
     shown = _UNKNOWN if ridge is None else f"{_unsure(found)}{significant(ridge)} ops/byte"
@@ -142,6 +146,14 @@ def _offered(one: str, found: Estimate, offer: _Offer) -> Iterator[Readout]:
     yield Readout(
         f"{one}.verdict", "room for it", found.fit.verdict, found.fit.verdict, "in the device's memories", group
     )
+
+
+def _expected(one: str, found: Estimate, group: str) -> Iterator[Readout]:
+    """What is expected with each library of kernels that was measured there: no floor, and no measurement of this network."""
+    for each in found.expected:
+        if each.time_s is not None:
+            label, meaning = f"expected, {each.kernels}", basis(each)
+            yield Readout(f"{one}.expected_s.{each.kernels}", label, each.time_s, expected_time(each), meaning, group)
 
 
 def _time(value: float | None, found: Estimate) -> str:
