@@ -6,9 +6,10 @@ from collections.abc import Sequence, Set
 from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.units import exact
 
-__all__ = ["AliveMap", "Curve", "Level"]
+__all__ = ["AliveMap", "Curve", "Level", "alive_grid"]
 
 _ABOVE: Final = 1.5
 """A level that is so many times as high as the largest peak is drawn, a higher one is told."""
@@ -37,14 +38,19 @@ class Curve(NamedTuple):
         return max((size for size in self.sizes if size is not None), default=0)
 
     @property
-    def said(self) -> str:
+    def outcome(self) -> str:
         """Where the peak is."""
         place = self.peak
         if place is None:
-            return f"{self.name}: what is alive is not known"
+            return "what is alive is not known"
         more = "" if None not in self.sizes else " of what is known"
         where = f"layer {exact(place + 1)} of {exact(len(self.sizes))}, {self.names[place]}"
-        return f"{self.name}: peak{more} {exact(self.peak_bytes)} B at {where}"
+        return f"peak{more} {exact(self.peak_bytes)} B at {where}"
+
+    @property
+    def said(self) -> str:
+        """Where the peak of this way of running is."""
+        return f"{self.name}: {self.outcome}"
 
 
 class Level(NamedTuple):
@@ -67,3 +73,21 @@ class AliveMap(NamedTuple):
         """Where the scale ends: at the largest peak, or at a level not far above it."""
         peak = max((one.peak_bytes for one in self.curves), default=0)
         return max([peak, *(one.bytes for one in self.levels if one.bytes <= _ABOVE * peak)])
+
+
+def alive_grid(drawn: AliveMap) -> Grid:
+    """All figures of the map, a row a time; names once where they are the same in every way of running."""
+    columns, cells = [Column("runs as", is_number=True)], [[exact(place + 1) for place in range(_length(drawn))]]
+    shown: Sequence[str] = ()
+    for curve in drawn.curves:
+        if curve.names != shown:
+            columns.append(Column("layer" if not shown else f"layer, {curve.name}"))
+            cells.append(list(curve.names))
+            shown = curve.names
+        columns.append(Column(f"bytes, {curve.name}", is_number=True))
+        cells.append(["?" if size is None else exact(size) for size in curve.sizes])
+    return Grid(drawn.title, tuple(columns), tuple(GridRow(row) for row in zip(*cells, strict=True)))
+
+
+def _length(drawn: AliveMap) -> int:
+    return max((len(one.sizes) for one in drawn.curves), default=0)

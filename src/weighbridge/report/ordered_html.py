@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from weighbridge.report import html_file
+from weighbridge.report.alive_map import alive_grid
+from weighbridge.report.charts.alive import alive_chart
 from weighbridge.report.grid import trimmed
 from weighbridge.report.ordered import Ordered
-from weighbridge.report.ordered_page import grids, said, sentences, subtitle, title
+from weighbridge.report.ordered_page import alive, grids, said, sentences, subtitle, title
 
 __all__ = ["render"]
 
@@ -17,8 +19,9 @@ def render(found: Ordered) -> str:
         heading="Order",
         tool=found.tool,
         sentences=tuple(sentences(found)),
-        grids=tuple(map(trimmed, grids(found, all_rows=True))),
+        grids=tuple(map(trimmed, (*grids(found, all_rows=True), alive_grid(alive(found))))),
         notes=tuple(said(found)),
         subtitles=(subtitle(found),),
+        charts=(alive_chart(alive(found)),) if found.profile else (),
     )
     return html_file.render({}, comparison=head)

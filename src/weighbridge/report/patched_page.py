@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from weighbridge.errors import printable
+from weighbridge.patches.plan import Grid as PatchGrid
 from weighbridge.patches.plan import PatchPlan
+from weighbridge.report.alive_lines import alive_lines
+from weighbridge.report.alive_map import AliveMap, Curve, Level, alive_grid
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.page import Table
+from weighbridge.report.patch_lines import patch_lines
+from weighbridge.report.patch_map import PatchMap, from_to, patch_maps, place_of
 from weighbridge.report.patched import Patched
 from weighbridge.report.spans import Line, text_of
 from weighbridge.report.terminal import Look
-from weighbridge.report.told import Told, lines_of, markdown_of
+from weighbridge.report.told import Drawing, Told, lines_of, markdown_of
 from weighbridge.units import binary_bytes, exact, significant
 
-__all__ = ["grids", "lines", "markdown", "said", "sentences", "subtitle", "table", "text", "title"]
+__all__ = [
+    "alive",
+    "details",
+    "grids",
+    "lines",
+    "maps",
+    "markdown",
+    "said",
+    "sentences",
+    "subtitle",
+    "table",
+    "text",
+    "title",
+]
 
 _UNKNOWN: Final = "?"
 _NAME: Final = 60
@@ -45,7 +64,37 @@ def _told(found: Patched) -> Told:
         grids(found),
         said(found),
         found.tool,
+        drawings=tuple(_drawings(found)),
     )
+
+
+def _drawings(found: Patched) -> Iterator[Drawing]:
+    if found.steps:
+        yield partial(alive_lines, alive(found))
+    for drawn in maps(found):
+        yield partial(patch_lines, drawn)
+
+
+def alive(found: Patched) -> AliveMap:
+    """What is alive while each layer runs, in one piece and in patches; what devices have are levels, and the stage is marked."""
+    names = [printable(one.name, _NAME) for one in found.steps]
+    stage = frozenset(place for place, one in enumerate(found.steps) if one.in_stage)
+    curves = (
+        Curve("in one piece", names, [one.before_bytes for one in found.steps], stage),
+        Curve("in patches", names, [one.after_bytes for one in found.steps], stage),
+    )
+    levels = tuple(
+        Level(f"{printable(one.region or '', _NAME)} of {printable(one.device, _NAME)}", one.available_bytes)
+        for one in found.on
+        if one.available_bytes is not None
+    )
+    title = f"bytes alive while each layer runs, by the policy {found.policy}"
+    return AliveMap(title, curves, levels, "the stage, which runs patch by patch")
+
+
+def maps(found: Patched) -> tuple[PatchMap, ...]:
+    """The patches as they lie on each input of the network."""
+    return () if found.plan is None else tuple(patch_maps(found.plan, found.policy))
 
 
 def title(found: Patched) -> str:
@@ -143,6 +192,31 @@ def grids(found: Patched) -> Iterator[Grid]:
     yield _patches(plan, found.policy)
 
 
+def details(found: Patched) -> Iterator[Grid]:
+    """The figures behind the drawings: where each patch lies on each input, and what is alive while each layer runs."""
+    patches = () if found.plan is None else found.plan.patches
+    for drawn in maps(found):
+        rows = [
+            (
+                place_of(place, drawn.grid),
+                from_to(down),
+                from_to(across),
+                exact(one.macs),
+                _short(one.peak_bytes[found.policy]),
+            )
+            for place, (one, (down, across)) in enumerate(zip(patches, drawn.boxes, strict=True))
+        ]
+        columns = ("patch", "rows", "columns", "MACs", "bytes alive")
+        yield Grid(
+            f"what each patch reads of {drawn.name}",
+            tuple(Column(name, is_number=place > 2) for place, name in enumerate(columns)),
+            tuple(map(GridRow, rows)),
+            ("rows and columns are counted from 0",),
+        )
+    if found.steps:
+        yield alive_grid(alive(found))
+
+
 def _policies(plan: PatchPlan) -> Grid:
     columns = ("policy", "in one piece", "largest patch", "behind the stage", "peak", "peak, input held")
     rows = [
@@ -179,7 +253,7 @@ def _patches(plan: PatchPlan, policy: str) -> Grid:
         needed = ", ".join("x".join(str(span.size) for span in box) for box in one.inputs.values())
         key = (f"{one.rows.size}x{one.columns.size}", needed, exact(one.macs), _short(one.peak_bytes[policy]))
         groups.setdefault(key, []).append(place)
-    rows = [GridRow((_places(places, plan.grid.columns), *key)) for key, places in groups.items()]
+    rows = [GridRow((_places(places, plan.grid), *key)) for key, places in groups.items()]
     beyond = (
         f"all patches together {exact(plan.clipped_macs)} MACs, and {exact(plan.full_macs)} where halos go on beyond the borders of the "
         f"maps, as some runtimes compute them; in one piece {exact(plan.stage_macs)}"
@@ -193,9 +267,9 @@ def _patches(plan: PatchPlan, policy: str) -> Grid:
     )
 
 
-def _places(places: list[int], columns: int) -> str:
+def _places(places: list[int], grid: PatchGrid) -> str:
     """Row and column of the first, and how many more are alike."""
-    first = f"{places[0] // columns + 1},{places[0] % columns + 1}"
+    first = place_of(places[0], grid)
     return first if len(places) == 1 else f"{first} and {exact(len(places) - 1)} more"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -18,6 +19,8 @@ Drawing = Callable[[int, bool], Iterable[Line]]
 _NARROWEST: Final = 40
 _MARKDOWN: Final = 100
 """Cells of a drawing there."""
+_TICKS: Final = re.compile("`+")
+"""Names in a drawing may have some: the fence around it has more."""
 
 
 class Told(NamedTuple):
@@ -70,7 +73,9 @@ def markdown_of(told: Told) -> str:
         blocks += (*(f"- {escaped(head)}" for head in told.heads), "")
     blocks += (f"**{escaped(sentence)}**\n" for sentence in told.sentences)
     for drawing in told.drawings:
-        blocks += ("```text", text_of(drawing(_MARKDOWN, True)) + "```\n")
+        shown = text_of(drawing(_MARKDOWN, True))
+        fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(shown)), default=0))
+        blocks += (f"{fence}text", f"{shown}{fence}\n")
     for grid in told.grids:
         blocks += (*grid_blocks(grid), "")
     blocks += (f"- {escaped(note)}" for note in told.notes)

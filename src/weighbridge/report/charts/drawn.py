@@ -13,7 +13,7 @@ from weighbridge.report.charts.kinds import KINDS
 from weighbridge.report.charts.panel import PICKED, Chart, Kind, NoPanel, Panel, Subject, title_line
 from weighbridge.report.record import Report, by_device
 
-__all__ = ["chart", "charts", "devices_of"]
+__all__ = ["alone", "chart", "charts", "devices_of"]
 
 _EXACT: Final = 2**53
 """Up to here a browser has every whole number."""
@@ -60,6 +60,22 @@ def chart(name: str, reports: Mapping[str, Report], policy: str, device: str | N
     )
 
 
+def alone(name: str, title: str, meaning: str, panel: Panel) -> Chart:
+    """A chart of one panel that is of no report."""
+    found = _drawable(panel)
+    return Chart(
+        name=name,
+        title=title,
+        meaning=meaning,
+        device=None,
+        spec=_written(found.drawing),
+        datasets=found.datasets,
+        description=found.description,
+        notes=found.notes,
+        reasons=(),
+    )
+
+
 def _of(title: str, sentence: str, is_comparison: bool) -> str:
     return f"{title}: {sentence}" if is_comparison else sentence
 
@@ -78,6 +94,10 @@ def _spec(kind: Kind, panels: Sequence[tuple[str, Panel]], is_comparison: bool) 
     if len(titled) > 1:
         scales: dict[str, Any] = dict.fromkeys(kind.shared, "shared")
         whole = altair.vconcat(*titled).resolve_scale(**scales)
+    return _written(whole)
+
+
+def _written(whole: Any) -> Mapping[str, Any]:
     spec: dict[str, Any] = whole.add_params(altair.param(name=PICKED, value=[])).to_dict()
     spec.pop("config", None)
     _write_titles(spec)
