@@ -29,6 +29,8 @@ these; what it finds no rule for stays in the graph as `unknown`, is named in th
   minimum, maximum, logic and selection, *special* whatever a processor has no single instruction for. In italics stands what
   is special about storage and bytes: else every operator owns its results, and all operands are read and all results
   written once.
+- **A part of the result needs** what stands there of the operands, where a stage of a network runs in [patches](patches.md); an
+  operator without an entry, or one that needs all, cannot lie in such a stage.
 """
 
 KINDS = {
@@ -70,7 +72,7 @@ def page() -> str:
 
 
 def table(ops: Iterable[Op]) -> str:
-    rows = ["| operator | operands | attributes | MACs | other work |", "|" + " --- |" * 5]
+    rows = ["| operator | operands | attributes | MACs | other work | a part of the result needs |", "|" + " --- |" * 6]
     for op in ops:
         cells = [
             f"**{op.name}**: {op.summary}",
@@ -78,6 +80,7 @@ def table(ops: Iterable[Op]) -> str:
             ", ".join(f"{name} = {shown(value)}" for name, value in op.attributes.items()),
             first_paragraph(op.loops) if op.loops else "",
             work(op),
+            first_paragraph(op.halo_rule) if op.halo_rule else "",
         ]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") or " " for cell in cells) + " |")
     return "\n".join(rows) + "\n"
@@ -118,7 +121,7 @@ def first_paragraph(rule: Callable[..., object]) -> str:
     """What a rule says of itself, on one line."""
     text = rule.__doc__
     if not text:
-        raise SystemExit(f"{rule.__module__}.{rule.__qualname__} does not say what it counts")
+        raise SystemExit(f"{rule.__module__}.{rule.__qualname__} does not say what it is")
     return " ".join(text.split("\n\n")[0].split()).replace("``", "`")
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
+from weighbridge.operators.halo import Span, whole
 from weighbridge.operators.record import REQUIRED, Call
 from weighbridge.operators.table import OPERATORS
 
@@ -74,7 +75,37 @@ def check(op, operands, attributes) -> bool:
             rule,
             answer,
         )
+    check_parts(op, call)
     return True
+
+
+def check_parts(op, call) -> None:
+    """A part of the result: the first place of each axis, and of one axis after the other with the others whole."""
+    shape = call.outputs[0].shape if call.outputs else ()
+    if op.halo_rule is None or 0 in shape or not call.outputs:
+        return
+    whole_ = whole(shape)
+    for box in (
+        whole_,
+        tuple(Span(0, 1) for _ in shape),
+        *((*whole_[:axis], Span(0, 1), *whole_[axis + 1 :]) for axis in range(len(shape))),
+    ):
+        try:
+            made = op.grain(call, box)
+            needs = op.halo_rule(call, made)
+            if needs is None:
+                continue
+            assert all(len(one) == len(call.all(name)[place].shape) for (name, place), one in needs.items()), (
+                op.name,
+                needs,
+            )
+            there = {
+                (name, place): tuple(map(Span.within, one, call.all(name)[place].shape))
+                for (name, place), one in needs.items()
+            }
+            op.parted(call, made, needs, there)
+        except GraphError:
+            continue
 
 
 @pytest.mark.parametrize("name", OPERATORS)

@@ -15,6 +15,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
+from .halo import needs_all
 from .normalisation import SOFTMAX
 from .record import Call, DependsOnValues, Keeps, Kind, Loops, Op, Work, types_of
 from .rules import known, number
@@ -243,5 +244,6 @@ ATTENTION_OPERATORS: Final = (
         },
         summary="scaled dot-product attention, grouped queries and a cache included; causal ones and those of a sliding "
         "window count the full rectangle; ``log_sums`` are the logarithms of the softmax's sums",
+        halo=needs_all,
     ),
 )

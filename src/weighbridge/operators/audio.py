@@ -22,6 +22,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .halo import no_halo
 from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing, types_of
 from .rules import dtype_of, each, same, sizes_of
 
@@ -113,7 +114,9 @@ def _unit(
 ) -> Op:
     """An operator of the same work for each element, with a type of result of its own."""
     attributes: dict[str, Attribute] = {"dtype": REQUIRED} if infer is _typed else {}
-    return Op(name, Kind.ELEMENTWISE, operands, infer, each(**kinds), attributes=attributes, summary=summary)
+    return Op(
+        name, Kind.ELEMENTWISE, operands, infer, each(**kinds), attributes=attributes, summary=summary, halo=no_halo
+    )
 
 
 def _moved(name: str, infer: Callable[[Call], tuple[TensorType | DType, ...]], summary: str, *attributes: str) -> Op:

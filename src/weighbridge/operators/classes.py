@@ -17,6 +17,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Shape, TensorType
 
+from .halo import no_halo
 from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing
 from .rules import INT64, each, in_its_place, same
 
@@ -161,6 +162,7 @@ CLASS_OPERATORS: Final = (
         _radial_work,
         summary="exp(-gamma d) of the squared distance d of every row to every support vector",
         keeps=Keeps.OPERANDS,
+        halo=no_halo,
     ),
     Op(
         "kernel_function",
@@ -172,7 +174,15 @@ CLASS_OPERATORS: Final = (
         summary="a power, or the hyperbolic tangent, of gamma x + shift",
         may_overwrite=in_its_place,
     ),
-    Op("both_scores", Kind.ELEMENTWISE, "x", _both_scores, _both_work, summary="scores of two classes from one"),
+    Op(
+        "both_scores",
+        Kind.ELEMENTWISE,
+        "x",
+        _both_scores,
+        _both_work,
+        summary="scores of two classes from one",
+        halo=no_halo,
+    ),
     Op(
         "pair_probabilities",
         Kind.NORMALISATION,

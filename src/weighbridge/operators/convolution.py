@@ -11,7 +11,7 @@ from weighbridge.graph import Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import real_parts
-from .halo import Box, Needs, Span, padding_between
+from .halo import Box, Needs, Span, needs_all, padding_between
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
 from .record import Call, Kind, Loops, Op, Work, types_of
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_box, sliding_output
@@ -186,9 +186,11 @@ def _depthwise_overwrites(call: Call, name: str, operand: TensorType) -> int | N
     return prod(geometry.output)
 
 
-def _halo(call: Call, box: Box) -> Needs:
-    """Rows and columns under the taps, and every channel of x for a part of those of the result."""
+def _halo(call: Call, box: Box) -> Needs | None:
+    """Rows and columns under the taps, and every channel of x for all of those of the result."""
     geometry = _geometry(call)
+    if box[geometry.frame.channel_axis] != (0, geometry.c_o):
+        return None
     spans = list(sliding_box(call, box, geometry.frame, geometry.taps))
     spans[geometry.frame.channel_axis] = Span(0, geometry.c_i)
     return {("x", 0): tuple(spans)}
@@ -197,6 +199,62 @@ def _halo(call: Call, box: Box) -> Needs:
 def _parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
     axes = _geometry(call).frame.axes
     return {"padding": padding_between(axes, needed["x", 0], there["x", 0])}
+
+
+def _transposed_padding(call: Call, geometry: _Geometry) -> tuple[int, ...] | None:
+    """What is cropped before each spatial axis; None where sizes of the result are given that do not say where they lie."""
+    rank = len(geometry.taps)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    if call["padding"] in ("same_upper", "same_lower"):
+        all_ = zip(geometry.frame.sizes, geometry.taps, stride, dilation, geometry.output, strict=True)
+        totals = [max((size - 1) * s + d * (k - 1) + 1 - output, 0) for size, k, s, d, output in all_]
+        return tuple(total // 2 if call["padding"] == "same_upper" else total - total // 2 for total in totals)
+    pads = explicit_padding(call["padding"], rank)
+    if call["output_size"] != () and call["padding"] != "valid":
+        plain = Call(call.operands, {**call.attributes, "output_size": ()}, call.outputs)
+        if any(before != after for before, after in pads):
+            return None
+        if _transposed_output(plain, geometry.frame.sizes, geometry.taps) != geometry.output:
+            return None
+    return tuple(before for before, _ in pads)
+
+
+def _transposed_halo(call: Call, box: Box) -> Needs | None:
+    """The rows and columns whose products land in the part, and every channel; one at least, where none do."""
+    geometry = _transposed_geometry(call)
+    befores = _transposed_padding(call, geometry)
+    frame, rank = geometry.frame, len(geometry.taps)
+    if befores is None or box[frame.channel_axis] != (0, geometry.c_o):
+        return None
+    spans = list(box)
+    spans[frame.channel_axis] = Span(0, geometry.c_i)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    for axis, size, k, s, d, before in zip(
+        frame.axes, frame.sizes, geometry.taps, stride, dilation, befores, strict=True
+    ):
+        first, last = box[axis].start + before, box[axis].stop - 1 + before
+        start = min(-((d * (k - 1) - first) // s), first // s, size - 1)
+        spans[axis] = Span(start, max(last // s, start) + 1)
+    return {("x", 0): tuple(spans)}
+
+
+def _transposed_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
+    """Of what the rows and columns that are there make, the part: cropped, or with places behind it that no product lands in."""
+    geometry = _transposed_geometry(call)
+    frame, rank = geometry.frame, len(geometry.taps)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    befores, afters, more = [], [], []
+    cropped = _transposed_padding(call, geometry) or ()
+    for axis, k, s, d, before in zip(frame.axes, geometry.taps, stride, dilation, cropped, strict=True):
+        have = there["x", 0][axis]
+        befores.append(max(box[axis].start + before - have.start * s, 0))
+        left = (have.size - 1) * s + d * (k - 1) + 1 - befores[-1] - box[axis].size
+        afters.append(max(left, 0))
+        more.append(max(-left, 0))
+    return {"padding": (*befores, *afters), "output_padding": tuple(more), "output_size": ()}
 
 
 def _transposed_loops(call: Call) -> tuple[Loops, ...]:
@@ -262,6 +320,8 @@ CONVOLUTION_OPERATORS: Final = (
         attributes={**_COMMON, **QUANTISED, "weight_layout": "io_spatial", "output_padding": 0, "output_size": ()},
         fuses=True,
         summary="transposed convolution; each product of an input value counts once",
+        halo=_transposed_halo,
+        parted=_transposed_parted,
     ),
     Op(
         "deformable_conv",
@@ -278,5 +338,6 @@ CONVOLUTION_OPERATORS: Final = (
         },
         fuses=True,
         summary="convolution that samples its input at learned offsets, by linear interpolation",
+        halo=needs_all,
     ),
 )

@@ -18,6 +18,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
 from .arithmetic import PRODUCT, QUOTIENT, complex_operands, is_complex, real_or_complex
+from .halo import of_x
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import dtype_of, each, in_its_place, in_words, same
 from .shapes import broadcast
@@ -274,6 +275,7 @@ ELEMENTWISE_OPERATORS: Final = (
         _cast_like,
         nothing,
         summary="x in the type of another tensor",
+        halo=of_x,
         may_overwrite=in_its_place,
         does_nothing=_keeps_type,
     ),

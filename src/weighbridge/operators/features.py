@@ -13,6 +13,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 
+from .halo import no_halo
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import each, in_its_place, same, sizes_of
 
@@ -106,6 +107,7 @@ FEATURE_OPERATORS: Final = (
         each(compare=1),
         summary="x with stored values where it is missing",
         may_overwrite=in_its_place,
+        halo=no_halo,
     ),
     Op(
         "binarise",

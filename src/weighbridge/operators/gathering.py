@@ -14,6 +14,7 @@ from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .halo_axes import gather_halo
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import INT64, axes_of, dtype_of, known, same_rank, selects, sizes_of
 from .shapes import axis_of, broadcast
@@ -197,6 +198,7 @@ GATHERING_OPERATORS: Final = (
         traffic=selects("x"),
         attributes={"axis": 0, "batch_dims": 0},
         summary="slices along an axis, by index",
+        halo=gather_halo,
     ),
     Op(
         "gather_elements",

@@ -11,6 +11,8 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
+from .halo import no_halo
+from .halo_axes import elementwise_along
 from .record import Call, Keeps, Kind, Op, Work
 from .rules import each
 from .shapes import axis_of, broadcast
@@ -77,6 +79,7 @@ GEOMETRY_OPERATORS: Final = (
         attributes={"p": 2.0, "squared": False},
         summary="the distance of every point of a to every point of b, by the norm of degree p",
         keeps=Keeps.OPERANDS,
+        halo=no_halo,
     ),
     Op(
         "distances_within",
@@ -87,6 +90,7 @@ GEOMETRY_OPERATORS: Final = (
         attributes={"p": 2.0},
         summary="the distance of every pair of different points of a, by the norm of degree p",
         keeps=Keeps.OPERANDS,
+        halo=no_halo,
     ),
     Op(
         "cross",
@@ -96,6 +100,7 @@ GEOMETRY_OPERATORS: Final = (
         each(mul=2, add=1),
         attributes={"axis": -1},
         summary="cross product of vectors of three components",
+        halo=elementwise_along,
         keeps=Keeps.OTHERS,
     ),
 )

@@ -14,6 +14,7 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .halo import no_halo
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import INT64, dtype_of, each, in_its_place, known, selects, sizes_of
 from .shapes import asked_outputs, axis_of, broadcast
@@ -238,6 +239,7 @@ GRADIENT_OPERATORS: Final = (
         _accumulated_work,
         attributes={"outputs": ("done",)},
         summary="x added to a running total in its place, and whether that was done",
+        halo=no_halo,
     ),
     Op(
         "yield",

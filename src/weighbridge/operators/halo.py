@@ -21,10 +21,15 @@ __all__ = [
     "Needs",
     "Slot",
     "Span",
+    "as_it_is",
     "everywhere",
+    "is_whole",
+    "needs_all",
+    "no_halo",
     "nothing_differs",
     "of_x",
     "padding_between",
+    "stretched",
     "under_windows",
     "whole",
 ]
@@ -72,20 +77,42 @@ def whole(shape: Shape) -> Box:
 
 
 def everywhere(call: Call, box: Box) -> Needs:
-    """Element by element: every operand where the result is, by numpy's broadcasting."""
+    """Every operand where the result is, by numpy's broadcasting."""
     return {
-        (name, place): _stretched(kind.shape, box)
+        (name, place): stretched(kind.shape, box)
         for name, kinds in call.operands.items()
         for place, kind in enumerate(kinds)
+        if len(kind.shape) <= len(box)
     }
 
 
 def of_x(call: Call, box: Box) -> Needs:
-    """Operand x where the result is; of the others, which hold a number for each channel, all."""
+    """Operand x where the result is."""
     return {("x", 0): box}
 
 
-def _stretched(shape: Shape, box: Box) -> Box:
+def needs_all(call: Call, box: Box) -> Needs | None:
+    """All of the operands."""
+    return None
+
+
+def no_halo(call: Call, box: Box) -> Needs | None:
+    """None: nobody knows.  It takes from an operator the rule of its kind."""
+    return None
+
+
+def as_it_is(call: Call, box: Box) -> Box:
+    """Any part of the result can be made by itself."""
+    return box
+
+
+def is_whole(box: Box, shape: Shape) -> bool:
+    """Whether a box is all of a tensor."""
+    return box == whole(shape)
+
+
+def stretched(shape: Shape, box: Box) -> Box:
+    """The box of an operand of ``shape`` that is stretched, by numpy's broadcasting, to ``box`` of the result."""
     spans = box[len(box) - len(shape) :]
     return tuple(Span(0, 1) if size == 1 else span for size, span in zip(shape, spans, strict=True))
 
@@ -101,7 +128,7 @@ def under_windows(
     return tuple(spans)
 
 
-def padding_between(axes: range, needed: Box, there: Box) -> Attribute:
+def padding_between(axes: range, needed: Box, there: Box) -> tuple[int, ...]:
     """The attribute ``padding`` of windows that need a box of which less is there: all the befores, then all the afters."""
     pairs = [(needed[axis], there[axis]) for axis in axes]
     return (*(have.start - want.start for want, have in pairs), *(want.stop - have.stop for want, have in pairs))

@@ -26,7 +26,7 @@ def transpose_halo(call: Call, box: Box) -> Needs | None:
 
 
 def concat_halo(call: Call, box: Box) -> Needs | None:
-    """Every operand where the result is; None where they are joined along an axis of which a part is asked for."""
+    """Every operand where the result is, but not along the axis that they are joined along."""
     axis = axis_of(call.integer("axis"), len(box))
     xs = call.all("xs")
     if box[axis] != (0, sum(x.shape[axis] for x in xs)):
@@ -35,7 +35,7 @@ def concat_halo(call: Call, box: Box) -> Needs | None:
 
 
 def split_halo(call: Call, box: Box) -> Needs | None:
-    """The operand where the results are, along the axis that is split all of it; None where a part of that axis is asked for."""
+    """Operand x where the results are, but all of the axis that is split."""
     axis = axis_of(call.integer("axis"), len(box))
     if box[axis] != (0, call.outputs[0].shape[axis]):
         return None
@@ -88,14 +88,26 @@ def _ranges(call: Call) -> Mapping[int, tuple[int, int]]:
 
 
 def pad_halo(call: Call, box: Box) -> Needs | None:
-    """What lies inside the border; None where the border is made of what lies inside."""
-    if not known(call, "pads", "axes") or call["mode"] != "constant":
+    """What lies inside the border; all of an axis whose border is made of what lies inside."""
+    if not known(call, "pads", "axes"):
         return None
-    return {("x", 0): tuple(span.moved(-before) for span, (before, _) in zip(box, pads_by_axis(call), strict=True))}
+    spans = []
+    for axis, (span, (before, after)) in enumerate(zip(box, pads_by_axis(call), strict=True)):
+        if span == (0, call.outputs[0].shape[axis]):
+            spans.append(Span(0, call.x.shape[axis]))
+        elif call["mode"] == "constant" or before == after == 0:
+            spans.append(span.moved(-before))
+        else:
+            return None
+    return {("x", 0): tuple(spans)}
 
 
 def pad_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
     """As much border as the part has."""
-    pairs = list(zip(needed["x", 0], there["x", 0], strict=True))
-    befores, afters = [have.start - want.start for want, have in pairs], [want.stop - have.stop for want, have in pairs]
+    befores, afters = [], []
+    for axis, (before, after) in enumerate(pads_by_axis(call)):
+        want, have = needed["x", 0][axis], there["x", 0][axis]
+        is_all = box[axis] == (0, call.outputs[0].shape[axis])
+        befores.append(before if is_all else have.start - want.start)
+        afters.append(after if is_all else want.stop - have.stop)
     return {"axes": "all", "pads": (*befores, *afters)}

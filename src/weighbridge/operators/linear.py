@@ -10,6 +10,7 @@ from weighbridge.graph import Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .arithmetic import real_parts
+from .halo_axes import linear_halo, matmul_halo
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
 from .record import Call, Kind, Loops, Op, Traffic, Work, known_total
 from .rules import dtype_of, number
@@ -211,6 +212,7 @@ LINEAR_OPERATORS: Final = (
         },
         fuses=True,
         summary="linear layer over the last axis: alpha x w + beta b",
+        halo=linear_halo,
     ),
     Op(
         "matmul",
@@ -230,6 +232,7 @@ LINEAR_OPERATORS: Final = (
         },
         fuses=True,
         summary="matrix product by numpy's rules, leading axes broadcast: alpha x w + beta b; quantised too",
+        halo=matmul_halo,
     ),
     Op(
         "grouped_matmul",

@@ -18,6 +18,7 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .halo import no_halo
 from .normalisation import log_softmax
 from .record import Call, Keeps, Kind, Op, Work
 from .rules import in_words, number
@@ -324,6 +325,7 @@ LOSS_OPERATORS: Final = (
         attributes={"heads": 0, "size": 0, "interleaved": False},
         summary="pairs of elements rotated by an angle that their position sets",
         keeps=Keeps.OTHERS,
+        halo=no_halo,
     ),
     Op(
         "determinant",

@@ -12,7 +12,9 @@ from weighbridge.dtypes import DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 
+from .halo_axes import expand_halo, expand_parted, roll_halo, tile_halo
 from .halo_moves import concat_halo, pad_halo, pad_parted, slice_halo, slice_parted, split_halo, transpose_halo
+from .halo_views import blocks_grain, depth_to_space_halo, space_to_depth_halo
 from .record import REQUIRED, Call, Kind, Op, nothing
 from .rules import axes_of, dtype_of, selects, sizes_of, when_known
 from .shapes import axis_of, broadcast
@@ -246,6 +248,8 @@ MOVE_OPERATORS: Final = (
         nothing,
         attributes={"shape": REQUIRED},
         summary="stretched to a shape",
+        halo=expand_halo,
+        parted=expand_parted,
     ),
     Op(
         "tile",
@@ -255,6 +259,7 @@ MOVE_OPERATORS: Final = (
         nothing,
         attributes={"repeats": REQUIRED},
         summary="repeated along every axis",
+        halo=tile_halo,
     ),
     Op(
         "pad",
@@ -276,6 +281,8 @@ MOVE_OPERATORS: Final = (
         nothing,
         attributes=_BLOCK,
         summary="channels laid out as blocks of an image",
+        halo=depth_to_space_halo,
+        grain=blocks_grain,
     ),
     Op(
         "space_to_depth",
@@ -285,6 +292,7 @@ MOVE_OPERATORS: Final = (
         nothing,
         attributes=_BLOCK,
         summary="blocks of an image stacked as channels",
+        halo=space_to_depth_halo,
     ),
     Op(
         "reverse_sequence",
@@ -322,6 +330,7 @@ MOVE_OPERATORS: Final = (
         nothing,
         attributes={"shifts": REQUIRED, "axes": "all"},
         summary="moved along axes, what leaves at one end coming in at the other",
+        halo=roll_halo,
     ),
     Op(
         "bit_cast",

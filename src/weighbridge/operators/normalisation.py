@@ -25,7 +25,8 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .halo import Box, Needs, of_x
+from .halo import Box, Needs
+from .halo_axes import all_but_images, along, from_axis_on, mean_variance_halo, of_channels
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work
 from .rules import axes_of, dtype_of, each
 from .shapes import asked_outputs, axis_of, broadcast
@@ -93,7 +94,7 @@ def _batch_norm(call: Call) -> tuple[TensorType, ...]:
 
 def _batch_norm_halo(call: Call, box: Box) -> Needs | None:
     """What is where the result is; the statistics of a batch are those of whole maps."""
-    return None if call["training"] else of_x(call, box)
+    return None if call["training"] else of_channels(call, box)
 
 
 def _batch_norm_work(call: Call) -> Work:
@@ -241,7 +242,7 @@ _SOFTMAX: Final[dict[str, Attribute]] = {"axis": -1, "flatten": False}
 
 def _softmax(name: str, work: Callable[[Call], Work], summary: str, more: Mapping[str, Attribute] | None = None) -> Op:
     attributes = {**_SOFTMAX, **(more or {})}
-    return Op(name, Kind.NORMALISATION, "x", _along_axis, work, attributes=attributes, summary=summary)
+    return Op(name, Kind.NORMALISATION, "x", _along_axis, work, attributes=attributes, summary=summary, halo=along)
 
 
 NORMALISATION_OPERATORS: Final = (
@@ -267,6 +268,7 @@ NORMALISATION_OPERATORS: Final = (
         _layer_norm_work,
         attributes={"axis": -1, **_EPSILON, "statistics_dtype": "float32", **_OUTPUTS},
         summary="normalised over all axes from one on; where asked for also mean and inverse deviation",
+        halo=from_axis_on,
     ),
     Op(
         "rms_norm",
@@ -276,6 +278,7 @@ NORMALISATION_OPERATORS: Final = (
         _rms_norm_work,
         attributes={"axis": -1, **_EPSILON, "statistics_dtype": "float32", **_OUTPUTS},
         summary="divided by the root mean square over all axes from one on",
+        halo=from_axis_on,
     ),
     Op(
         "group_norm",
@@ -285,6 +288,7 @@ NORMALISATION_OPERATORS: Final = (
         _group_norm_work,
         attributes={"groups": REQUIRED, **_EPSILON, **_LAYOUT, **_OUTPUTS},
         summary="normalised over the channels of a group and space",
+        halo=all_but_images,
     ),
     Op(
         "instance_norm",
@@ -294,6 +298,7 @@ NORMALISATION_OPERATORS: Final = (
         _instance_norm_work,
         attributes={**_EPSILON, **_LAYOUT},
         summary="normalised over the space of every channel",
+        halo=all_but_images,
     ),
     Op(
         "mean_variance_norm",
@@ -303,6 +308,7 @@ NORMALISATION_OPERATORS: Final = (
         _mean_variance_work,
         attributes={"axes": (0, 2, 3)},
         summary="normalised over axes, without scale and shift",
+        halo=mean_variance_halo,
     ),
     Op(
         "local_response_norm",
@@ -312,6 +318,7 @@ NORMALISATION_OPERATORS: Final = (
         _local_response_work,
         attributes={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "bias": 1.0, **_LAYOUT},
         summary="divided by a power of the squares of neighbouring channels",
+        halo=of_channels,
     ),
     Op(
         "lp_norm",
@@ -321,5 +328,6 @@ NORMALISATION_OPERATORS: Final = (
         _lp_norm_work,
         attributes={"axis": -1, "p": 2, "dtype": ""},
         summary="divided by the L1 or L2 norm, or the largest absolute value, along an axis",
+        halo=along,
     ),
 )

@@ -10,10 +10,19 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
-from .halo import Box, Needs, nothing_differs, padding_between
+from .halo import Box, Needs, Span, needs_all, nothing_differs, padding_between
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import number, when_known
-from .shapes import Frame, asked_outputs, explicit_padding, frame_of, per_axis, sliding_box, sliding_output
+from .shapes import (
+    Frame,
+    asked_outputs,
+    explicit_padding,
+    frame_of,
+    per_axis,
+    sliding_box,
+    sliding_output,
+    sliding_padding,
+)
 
 __all__ = ["POOLING_OPERATORS"]
 
@@ -154,7 +163,7 @@ def _average_work(taps: _Taps) -> Callable[[Call], Work]:
 
 
 def _halo(call: Call, box: Box) -> Needs | None:
-    """Rows and columns under the windows.  The indices of a maximum count through the whole map, so that a part has others."""
+    """Rows and columns under the windows; with the indices of a maximum, which count through the whole map, all."""
     if call.attributes.get("outputs", ("y",)) != ("y",):
         return None
     frame, kernel, _ = _window_result(call)
@@ -162,8 +171,41 @@ def _halo(call: Call, box: Box) -> Needs | None:
 
 
 def _parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
-    frame, _, _ = _window_result(call)
-    return {"padding": padding_between(frame.axes, needed["x", 0], there["x", 0]), "ceil_mode": False}
+    """The padding that is left; a last window that reaches over it (``ceil_mode``) does so in a part too, as it is no padding there."""
+    frame, kernel, _ = _window_result(call)
+    padding = padding_between(frame.axes, needed["x", 0], there["x", 0])
+    over = [
+        max(needed["x", 0][axis].stop - size - after, 0)
+        for axis, size, (_, after) in zip(
+            frame.axes, frame.sizes, sliding_padding(call, frame.sizes, kernel), strict=True
+        )
+    ]
+    rank = len(frame.axes)
+    afters = tuple(max(after - more, 0) for after, more in zip(padding[rank:], over, strict=True))
+    return {"padding": (*padding[:rank], *afters), "ceil_mode": call["ceil_mode"] if any(over) else False}
+
+
+def _adaptive_halo(call: Call, box: Box) -> Needs | None:
+    """Of windows that are alike those of the part; of others, along an axis of which a part is asked for, all of it."""
+    if call.attributes.get("outputs", ("y",)) != ("y",):
+        return None
+    frame, output = _adaptive(call)
+    spans = list(box)
+    for axis, size, results in zip(frame.axes, frame.sizes, output, strict=True):
+        if size % results or results == 1:
+            return None
+        spans[axis] = Span(box[axis].start * (size // results), box[axis].stop * (size // results))
+    return {("x", 0): tuple(spans)}
+
+
+def _adaptive_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
+    """As many windows as the part has results."""
+    frame, _ = _adaptive(call)
+    return {"output_size": tuple(box[axis].size for axis in frame.axes)}
+
+
+_RULES: Final = {"kernel": (_halo, _parted), "output_size": (_adaptive_halo, _adaptive_parted)}
+"""For windows of a size, and for so many windows."""
 
 
 def _norm_work(taps: _Taps) -> Callable[[Call], Work]:
@@ -212,6 +254,7 @@ def _pool(
     summary: str,
     keeps: str = "",
 ) -> Op:
+    halo, parted = next((rules for given, rules in _RULES.items() if given in attributes), (needs_all, nothing_differs))
     return Op(
         name,
         Kind.POOLING,
@@ -222,8 +265,8 @@ def _pool(
         summary=summary,
         does_nothing=_of_single_values,
         keeps=keeps,
-        halo=_halo if "kernel" in attributes else None,
-        parted=_parted if "kernel" in attributes else nothing_differs,
+        halo=halo,
+        parted=parted,
     )
 
 

@@ -17,7 +17,8 @@ from weighbridge.dtypes import DTYPES, DType
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
-from .halo import Box, Needs, of_x
+from .halo import needs_all, of_x
+from .halo_axes import scaled_halo
 from .record import Call, Kind, Op, Work
 from .rules import dtype_of, each
 from .shapes import asked_outputs, axis_of
@@ -119,11 +120,6 @@ def _fake_quantize(call: Call) -> tuple[TensorType, ...]:
     return asked_outputs(call, {"y": call.x, "mask": TensorType(call.x.shape, DTYPES["bool"])})
 
 
-def _halo(call: Call, box: Box) -> Needs | None:
-    """What is where the result is; scales of blocks of an axis would have to be cut as well."""
-    return None if call.has("scale") and len(call.scale.shape) > 1 else of_x(call, box)
-
-
 QUANTISATION_OPERATORS: Final = (
     Op(
         "quantize",
@@ -133,7 +129,7 @@ QUANTISATION_OPERATORS: Final = (
         _quantize_work,
         attributes={"dtype": "", "axis": 1, "block_size": 0, "folds": True},
         summary="x / scale, rounded, plus the zero point, kept in the range of the type",
-        halo=_halo,
+        halo=scaled_halo,
     ),
     Op(
         "dequantize",
@@ -143,7 +139,7 @@ QUANTISATION_OPERATORS: Final = (
         _dequantize_work,
         attributes={"dtype": "", "axis": 1, "block_size": 0},
         summary="scale (x - zero point)",
-        halo=_halo,
+        halo=scaled_halo,
     ),
     Op(
         "requantize",
@@ -153,7 +149,7 @@ QUANTISATION_OPERATORS: Final = (
         each(add=3, mul=1, compare=2),
         attributes={"dtype": ""},
         summary="quantised values at another scale, kept in the range of the type",
-        halo=_halo,
+        halo=of_x,
     ),
     Op(
         "fake_quantize",
@@ -163,7 +159,7 @@ QUANTISATION_OPERATORS: Final = (
         _fake_quantize_work,
         attributes={"axis": 1, "block_size": 0, "observes": False, "outputs": ("y",)},
         summary="quantised with a zero point and dequantised again",
-        halo=_halo,
+        halo=scaled_halo,
     ),
     Op(
         "dynamic_quantize",
@@ -173,5 +169,6 @@ QUANTISATION_OPERATORS: Final = (
         _dynamic_quantize_work,
         attributes={"dtype": "uint8"},
         summary="quantised by the tensor's own range, with the scale and the zero point",
+        halo=needs_all,
     ),
 )

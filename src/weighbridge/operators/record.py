@@ -15,7 +15,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, TensorType
 from weighbridge.named_tuple import NamedTuple
 
-from .halo import Box, Needs, everywhere, nothing_differs
+from .halo import Box, Needs, as_it_is, everywhere, no_halo, nothing_differs
 
 __all__ = [
     "REQUIRED",
@@ -280,7 +280,8 @@ class Op:
 
     ``halo`` says which part of its operands it needs for a part of its result, by the box of that, and ``parted`` the attributes of
     the call that computes that part of the parts that are there; without ``halo`` it is what its kind has (``halo_rule``).  A rule
-    gives None where a part of the result needs all, or is not known to need less.
+    gives None where a part of the result needs all; ``needs_all`` says so of every call, ``no_halo`` that nobody knows.  ``grain`` is
+    the smallest box that can be made around one that is asked for: of an operator that makes whole blocks, those.
 
     ``keeps`` is what the backward pass needs of it (``Keeps``), "" for what its kind does: a contraction the operands that multiply
     each other, a function and a normalisation their input, everything else nothing.
@@ -305,11 +306,12 @@ class Op:
     keeps: str = ""
     halo: Callable[[Call, Box], Needs | None] | None = None
     parted: Callable[[Call, Box, Needs, Needs], Mapping[str, Attribute]] = nothing_differs
+    grain: Callable[[Call, Box], Box] = as_it_is
 
     @property
     def halo_rule(self) -> Callable[[Call, Box], Needs | None] | None:
-        """Which part of its operands a part of its result needs; None where it needs all of them, or nobody knows."""
-        return self.halo or _HALOS.get(self.kind)
+        """Which part of its operands a part of its result needs; None where nobody knows."""
+        return None if self.halo is no_halo else self.halo or _HALOS.get(self.kind)
 
     @property
     def kept(self) -> str:

@@ -22,6 +22,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 from weighbridge.named_tuple import NamedTuple
 
+from .halo import no_halo
 from .quantisation import dynamic_quantisation
 from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing, types_of
 from .rules import INT64, dtype_of, number, selects, sizes_of
@@ -312,6 +313,7 @@ RECURRENT_OPERATORS: Final = (
         attributes={"output_dtype": ""},
         summary="the output and state that the sums of an LSTM's gates make in one step",
         keeps=Keeps.OPERANDS,
+        halo=no_halo,
     ),
     Op(
         "pack_sequences",

@@ -18,6 +18,7 @@ from weighbridge.graph import Attribute, Shape, TensorType
 
 from .arithmetic import complex_operands
 from .gathering import COMBINED
+from .halo_axes import along, over_axes
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work
 from .rules import INT64, axes_of, in_words, known, sizes_of, when_known
 from .shapes import asked_outputs, axis_of, per_axis, sliding_output, window_output, window_padding
@@ -148,7 +149,9 @@ _AXES: Final[dict[str, Attribute]] = {"axes": "all", "keep_dims": True}
 
 def _reduction(name: str, summary: str, work: Callable[[Call], Work | None], keeps: str = "") -> Op:
     slots = "x axes:control?"
-    return Op(name, Kind.REDUCTION, slots, _reduce, work, attributes=_AXES, summary=summary, keeps=keeps)
+    return Op(
+        name, Kind.REDUCTION, slots, _reduce, work, attributes=_AXES, summary=summary, keeps=keeps, halo=over_axes
+    )
 
 
 _POSITION: Final[dict[str, Attribute]] = {"axis": 0, "keep_dims": True}
@@ -188,6 +191,7 @@ REDUCTION_OPERATORS: Final = (
         _variance_work,
         attributes={**_AXES, "rooted": False, "outputs": ("variance",)},
         summary="variance, or where rooted the standard deviation, and where asked for the mean",
+        halo=over_axes,
         keeps=Keeps.INPUT,
     ),
     *(
@@ -199,6 +203,7 @@ REDUCTION_OPERATORS: Final = (
             _works(between=Work(compare=1)),
             attributes=_POSITION,
             summary=f"position of the {which} value along an axis",
+            halo=over_axes,
         )
         for name, which in (("arg_max", "largest"), ("arg_min", "smallest"))
     ),
@@ -210,6 +215,7 @@ REDUCTION_OPERATORS: Final = (
         _running_work(add=1),
         attributes={"axis": REQUIRED},
         summary="running sum along an axis",
+        halo=along,
     ),
     Op(
         "cumprod",
@@ -219,6 +225,7 @@ REDUCTION_OPERATORS: Final = (
         _running_work(mul=1),
         attributes={"axis": REQUIRED},
         summary="running product along an axis",
+        halo=along,
         keeps=Keeps.INPUT,
     ),
     Op(
@@ -229,6 +236,7 @@ REDUCTION_OPERATORS: Final = (
         _running_work(compare=2, add=3, special=2),
         attributes={"axis": REQUIRED},
         summary="running log of the sum of exp(x) along an axis",
+        halo=along,
         keeps=Keeps.INPUT,
     ),
     *(
@@ -240,6 +248,7 @@ REDUCTION_OPERATORS: Final = (
             _running_work(compare=1),
             attributes={"axis": REQUIRED, "outputs": ("y",)},
             summary=f"{which} value so far along an axis, and where asked for its position",
+            halo=along,
         )
         for name, which in (("cumulative_max", "largest"), ("cumulative_min", "smallest"))
     ),

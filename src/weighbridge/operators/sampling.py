@@ -18,6 +18,8 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Attribute, Shape, TensorType
 
+from .halo import needs_all
+from .halo_sampling import part_shape, resize_halo, resize_parted, resized_axes
 from .record import REQUIRED, Call, Keeps, Kind, Op, Traffic, Work, read_all_write_all
 from .rules import axes_of, selects, sizes_of, when_known
 from .shapes import asked_outputs
@@ -63,6 +65,8 @@ def _resize(call: Call) -> tuple[TensorType, ...]:
     """Exactly one of ``sizes`` and ``scales`` is given, a value for each of the axes."""
     axes = axes_of(call, len(call.x.shape))
     old = tuple(call.x.shape[axis] for axis in axes)
+    if call["part_of"] != ():
+        return (TensorType(part_shape(call, axes), call.x.dtype),)
     if (call["sizes"] == "none") == (call["scales"] == "none"):
         raise GraphError("a resize has either sizes or scales")
     values = _floats(call, "scales") if call["sizes"] == "none" else sizes_of(call, "sizes")
@@ -98,7 +102,7 @@ def _resize_work(call: Call) -> Work | None:
         return Work()
     if len(call.x.shape) != len(call.outputs[0].shape):
         return None
-    for old, new in zip(call.x.shape, call.outputs[0].shape, strict=True):
+    for old, new in resized_axes(call):
         if old != new and new:
             shrinks = bool(call["antialias"]) and new < old
             taps *= 2 * -(-reach * old // new) if shrinks else 2 * reach
@@ -231,8 +235,13 @@ SAMPLING_OPERATORS: Final = (
             "policy": "stretch",
             "antialias": False,
             **_MODE,
+            "coordinates": "half_pixel",
+            "rounding": "round_prefer_floor",
+            "part_of": (),
         },
         summary="an image of another size, by nearest neighbours, linear or cubic interpolation",
+        halo=resize_halo,
+        parted=resize_parted,
     ),
     Op(
         "affine_grid",
@@ -251,6 +260,7 @@ SAMPLING_OPERATORS: Final = (
         _grid_sample_work,
         attributes={"mode": "linear"},
         summary="an image sampled at the positions of a grid",
+        halo=needs_all,
         keeps=Keeps.SECOND,
     ),
     Op(

@@ -23,6 +23,7 @@ __all__ = [
     "per_axis",
     "sliding_box",
     "sliding_output",
+    "sliding_padding",
     "window_output",
     "window_padding",
 ]
@@ -199,8 +200,16 @@ def sliding_box(call: Call, box: Box, frame: Frame, kernel: Shape) -> Box:
     rank = len(kernel)
     stride = per_axis(call.integers("stride"), rank, "stride")
     dilation = per_axis(call.integers("dilation"), rank, "dilation")
-    padding = window_padding(call["padding"], frame.sizes, kernel, stride, dilation)
+    padding = sliding_padding(call, frame.sizes, kernel)
     return under_windows(box, frame.axes, kernel, stride, dilation, padding)
+
+
+def sliding_padding(call: Call, sizes: Shape, kernel: Shape) -> tuple[tuple[int, int], ...]:
+    """(before, after) for every spatial axis, by the attributes ``stride``, ``dilation`` and ``padding`` of a call."""
+    rank = len(sizes)
+    stride = per_axis(call.integers("stride"), rank, "stride")
+    dilation = per_axis(call.integers("dilation"), rank, "dilation")
+    return window_padding(call["padding"], sizes, kernel, stride, dilation)
 
 
 def sliding_output(call: Call, sizes: Shape, kernel: Shape, *, ceil_mode: bool = False) -> Shape:
@@ -208,5 +217,5 @@ def sliding_output(call: Call, sizes: Shape, kernel: Shape, *, ceil_mode: bool =
     rank = len(sizes)
     stride = per_axis(call.integers("stride"), rank, "stride")
     dilation = per_axis(call.integers("dilation"), rank, "dilation")
-    padding = window_padding(call["padding"], sizes, kernel, stride, dilation)
+    padding = sliding_padding(call, sizes, kernel)
     return window_output(sizes, kernel, stride, dilation, padding, ceil_mode=ceil_mode)

@@ -8,6 +8,7 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
+from .halo import no_halo
 from .record import Call, Keeps, Kind, Op, Work
 from .shapes import broadcast
 
@@ -53,6 +54,7 @@ SOLVING_OPERATORS: Final = (
         _inverse_work,
         summary="inverses of square matrices",
         keeps=Keeps.INPUT,
+        halo=no_halo,
     ),
     Op(
         "triangular_solve",
@@ -63,5 +65,6 @@ SOLVING_OPERATORS: Final = (
         attributes={"left": True, "unit_diagonal": False},
         summary="x of a x = b (or x a = b) for a triangular a, by substitution",
         keeps=Keeps.OPERANDS,
+        halo=no_halo,
     ),
 )

@@ -23,6 +23,7 @@ from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 from weighbridge.named_tuple import NamedTuple
 
+from .halo import no_halo
 from .record import REQUIRED, Call, Kind, Loops, Op, Work
 
 __all__ = ["TRAINING_OPERATORS"]
@@ -118,5 +119,6 @@ TRAINING_OPERATORS: Final = (
         _step_work,
         attributes={"rule": REQUIRED},
         summary="tensors after one step against their gradients, and the running means that the optimiser keeps",
+        halo=no_halo,
     ),
 )

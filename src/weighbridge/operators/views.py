@@ -13,6 +13,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import TensorType
 
+from .halo_views import reshape_grain, reshape_parted, squeeze_parted, view_halo
 from .record import REQUIRED, Call, Kind, Op, Traffic, nothing
 from .rules import axes_of, same, when_known
 from .shapes import asked_outputs, axis_of
@@ -105,6 +106,9 @@ VIEW_OPERATORS: Final = (
         attributes={"shape": REQUIRED, "allow_zero": False},
         view_of="x",
         summary="the same elements under another shape",
+        halo=view_halo,
+        parted=reshape_parted,
+        grain=reshape_grain,
     ),
     Op(
         "flatten",
@@ -116,6 +120,8 @@ VIEW_OPERATORS: Final = (
         attributes={"axis": 1},
         view_of="x",
         summary="two dimensions, split at an axis",
+        halo=view_halo,
+        grain=reshape_grain,
     ),
     Op(
         "squeeze",
@@ -127,6 +133,8 @@ VIEW_OPERATORS: Final = (
         attributes={"axes": "ones"},
         view_of="x",
         summary="without axes of one element",
+        halo=view_halo,
+        parted=squeeze_parted,
     ),
     Op(
         "unsqueeze",
@@ -138,6 +146,7 @@ VIEW_OPERATORS: Final = (
         attributes={"axes": REQUIRED},
         view_of="x",
         summary="with axes of one element put in",
+        halo=view_halo,
     ),
     Op(
         "updated",

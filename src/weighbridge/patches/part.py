@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
@@ -13,9 +12,10 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.halo import Box, Needs, Slot, Span, whole
 from weighbridge.operators.record import Op
 from weighbridge.passes.rewrite import call_of
+from weighbridge.patches.maps import slots_of
 from weighbridge.patches.stage import Stage
 
-__all__ = ["Part", "boxes_of", "part_of"]
+__all__ = ["Part", "boxes_of", "needed_by", "part_of"]
 
 
 class Part(NamedTuple):
@@ -55,6 +55,14 @@ def boxes_of(graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op]) 
     return _needed(graph, stage, box, operators, clipped=True)[0]
 
 
+def needed_by(graph: Graph, node: Node, boxes: dict[str, Box], operators: Mapping[str, Op], stage: Stage) -> Needs:
+    """What one node of a stage needs, as its windows have it, for the ``boxes`` of its results, which grow by what of that there is.
+
+    Raises ``BadSpec`` as ``part_of`` does.
+    """
+    return _cut(graph, node, boxes, operators, stage, clipped=True).needed
+
+
 def _needed(
     graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op], *, clipped: bool
 ) -> tuple[dict[str, Box], dict[str, _Cut]]:
@@ -75,19 +83,10 @@ def _cut(
     graph: Graph, node: Node, boxes: dict[str, Box], operators: Mapping[str, Op], stage: Stage, *, clipped: bool
 ) -> _Cut:
     """What a node needs; ``boxes`` grow by it."""
-    op = operators.get(node.operator)
-    made, needed = _made(graph, node, boxes), None
-    if op is not None and op.halo_rule is not None and made is not None:
-        try:
-            needed = op.halo_rule(call_of(node, graph), made[0])
-        except GraphError:
-            needed = None
-    if made is None or needed is None:
-        what = f"{node.name} ({node.operator}) needs all of its input for a part of its result"
-        raise BadSpec(what, where=node.name, hint="end the stage before it")
+    made, needed = _ruled(graph, node, boxes, operators, stage)
     boxes.update(zip(node.outputs, made, strict=True))
     there = {}
-    for slot, tensor in _slots(node):
+    for slot, tensor in slots_of(node):
         if slot not in needed and tensor in stage.static:
             continue
         shape = graph.tensors[tensor].shape or ()
@@ -97,6 +96,35 @@ def _cut(
         known = boxes.get(tensor)
         boxes[tensor] = there[slot] if known is None else tuple(map(Span.around, known, there[slot]))
     return _Cut(made, needed, there)
+
+
+def _ruled(
+    graph: Graph, node: Node, boxes: Mapping[str, Box], operators: Mapping[str, Op], stage: Stage
+) -> tuple[tuple[Box, ...], Needs]:
+    """What a node makes of its results, and what it needs for that.  Raises ``BadSpec`` for one that has to see everything."""
+    op = operators.get(node.operator)
+    rule = None if op is None else op.halo_rule
+    if op is None or rule is None:
+        what = f"there is no rule for what {node.name} ({node.operator}) needs for a part of its result"
+        raise BadSpec(what, where=node.name, hint="end the stage before it")
+    made = None if node.name in stage.seeing_all else _made(graph, node, boxes)
+    if made is not None:
+        try:
+            call = call_of(node, graph)
+            if len(made) == 1:
+                made = (op.grain(call, made[0]),)
+            needed = rule(call, made[0])
+        except GraphError:
+            needed = None
+        if needed is not None:
+            if node is stage.last and made[0] != boxes[stage.output]:
+                what = f"{node.name} ({node.operator}) makes its result in blocks, which this grid cuts"
+                raise BadSpec(
+                    what, where="grid", hint="choose a grid whose patches are whole blocks, or end the stage before it"
+                )
+            return made, needed
+    what = f"{node.name} ({node.operator}) needs all of its input for a part of its result"
+    raise BadSpec(what, where=node.name, hint="end the stage before it")
 
 
 def _made(graph: Graph, node: Node, boxes: Mapping[str, Box]) -> tuple[Box, ...] | None:
@@ -132,7 +160,7 @@ def _graph(
     for node in (node for node in stage.nodes if node.name in cuts):
         cut = cuts[node.name]
         operands: list[tuple[str, str]] = []
-        for slot, tensor in _slots(node):
+        for slot, tensor in slots_of(node):
             there = _there(graph, boxes, stage, tensor)
             own = cut.there.get(slot, there)
             if own != there:
@@ -166,14 +194,6 @@ def _tensors(graph: Graph, stage: Stage, boxes: Mapping[str, Box]) -> Iterator[t
         elif name in boxes:
             role = tensor.role if name in made and _holds(boxes[name]) else Role.STATE
             yield name, replace(tensor, shape=_sizes(boxes[name]), role=role, nonzeros=None)
-
-
-def _slots(node: Node) -> Iterator[tuple[Slot, str]]:
-    """The operands of a node, those of one name counted."""
-    places: Counter[str] = Counter()
-    for operand, tensor in node.operands:
-        yield (operand, places[operand]), tensor
-        places[operand] += 1
 
 
 def _there(graph: Graph, boxes: Mapping[str, Box], stage: Stage, tensor: str) -> Box:

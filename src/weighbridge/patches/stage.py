@@ -10,17 +10,22 @@ from weighbridge.graph import Graph, Node
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.passes.static import runs, static_tensors
+from weighbridge.patches.maps import maps_of
 
 __all__ = ["Stage", "stage_to", "stages"]
 
 
 class Stage(NamedTuple):
-    """``nodes`` run for ``output``, in order; ``axes`` are the rows and the columns of it."""
+    """``nodes`` run for ``output``, in order; ``axes`` are the rows and the columns of it.
+
+    ``seeing_all`` are the names of nodes that have to see all of a map.
+    """
 
     nodes: tuple[Node, ...]
     output: str
     axes: tuple[int, int]
     static: frozenset[str]
+    seeing_all: frozenset[str]
 
     @property
     def last(self) -> Node:
@@ -50,10 +55,11 @@ def stage_to(graph: Graph, last: str, operators: Mapping[str, Op]) -> Stage:
         raise BadSpec(
             f"{last} lies inside a branch: {reader}", where="last", hint="end the stage where all branches have met"
         )
-    axes = _axes(graph, nodes, output)
-    if axes is None:
+    maps = maps_of(graph, nodes, operators)
+    rows, columns = maps.axes.get(output, (None, None))
+    if rows is None or columns is None:
         raise BadSpec(f"what {last} makes has no rows and columns that windows go over", where="last")
-    return Stage(nodes, output, axes, static)
+    return Stage(nodes, output, (rows, columns), static, maps.seeing_all)
 
 
 def stages(graph: Graph, operators: Mapping[str, Op]) -> tuple[str, ...]:
@@ -98,32 +104,3 @@ def _reader_outside(
                 if tensor in own:
                     return f"{node.name} reads {tensor} too"
     return None
-
-
-def _axes(graph: Graph, nodes: tuple[Node, ...], output: str) -> tuple[int, int] | None:
-    """Rows and columns of ``output``: the two axes that the last windows before it go over, where later nodes have put them."""
-    makers = {tensor: node for node in nodes for tensor in node.outputs}
-    order = list(range(len(graph.tensors[output].shape or ())))
-    tensor = output
-    while tensor in makers:
-        node = makers[tensor]
-        layout = node.attributes.get("layout")
-        if layout in ("channels_first", "channels_last") and "stride" in node.attributes and len(order) == 4:
-            first = 2 if layout == "channels_first" else 1
-            rows, columns = order.index(first), order.index(first + 1)
-            return rows, columns
-        if node.operator == "transpose":
-            order = _permuted(graph, node, order)
-        data = [one for one in node.inputs if one in makers]
-        if not data or len(graph.tensors[data[0]].shape or ()) != len(order):
-            return None
-        tensor = data[0]
-    return None
-
-
-def _permuted(graph: Graph, node: Node, order: list[int]) -> list[int]:
-    """Which axis of the operand of a transpose each axis of ``output`` is."""
-    permutation = node.attributes.get("permutation")
-    rank = len(order)
-    axes = list(range(rank))[::-1] if not isinstance(permutation, tuple) else [int(one) % rank for one in permutation]  # type: ignore[arg-type]
-    return [axes[one] for one in order]
