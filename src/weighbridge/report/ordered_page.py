@@ -7,9 +7,9 @@ from functools import partial
 from typing import Final
 
 from weighbridge.errors import printable
-from weighbridge.report.exported import exported_sentences
 from weighbridge.report.alive_lines import alive_lines
 from weighbridge.report.alive_map import AliveMap, Curve, Level
+from weighbridge.report.exported import exported_sentences
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.ordered import Moved, Ordered
 from weighbridge.report.page import Table
