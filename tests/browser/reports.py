@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.browser.decoder import decoder
+from tests.memory.test_order import random_graph
 from tests.onnx import build
 from tests.report.samples import node, on_device, report
-from weighbridge import Report, weigh
+from weighbridge import Report, best_order, in_patches, weigh
 from weighbridge.estimates import BatchPoint, Bill, LevelEnergy, NodeTime, Throughput
 from weighbridge.memory.training.records import TrainingLayer, TrainingPlan
 from weighbridge.published import SCHEME, find
-from weighbridge.report import comparison_html, html_file
+from weighbridge.report import comparison_html, html_file, ordered_html, patched_html
 from weighbridge.report.comparison import Comparison, Model, comparison_of
+from weighbridge.report.ordered import Ordered
+from weighbridge.report.patched import Patched
 
-__all__ = ["HOSTILE", "PAGES", "REAL", "Saved", "page", "saved"]
+__all__ = ["DRAWINGS", "HOSTILE", "PAGES", "REAL", "Saved", "ordered", "page", "patched", "saved"]
 
 
 HOSTILE: Final = (
@@ -172,7 +175,9 @@ _MADE: Final[Mapping[str, Callable[[], Saved]]] = {
     "nested": _nested,
 }
 REAL: Final = ("mobilenet", "transformer", "uncounted", "comparison")
-PAGES: Final = (*REAL, "side by side", "hostile", "unknown", "empty")
+DRAWINGS: Final = ("patches", "order", "hostile order")
+"""Pages that are of no report."""
+PAGES: Final = (*REAL, "side by side", "hostile", "unknown", "empty", *DRAWINGS)
 
 
 @cache
@@ -182,8 +187,28 @@ def saved(name: str) -> Saved:
 
 
 @cache
+def patched() -> Patched:
+    """The published plan, on a board that has room for it then, and on one whose memory is far beyond."""
+    asked = {"last": "block4.project", "grid": "4x4", "policy": "pair_in_place", "with_input": False}
+    return in_patches("mobilenet_v2", precision="int8", on=["stm32f746", "jetson-nano"], **asked)
+
+
+@cache
+def ordered(*, is_hostile: bool) -> Ordered:
+    """A network in which layers move; hostile names have as many layers as there are names."""
+    graph = random_graph(3, len(HOSTILE) if is_hostile else 12)
+    names = HOSTILE if is_hostile else [f"block{place // 3}.layer{place}" for place in range(12)]
+    nodes = tuple(replace(one, name=name) for one, name in zip(graph.nodes, names, strict=True))
+    return best_order(replace(graph, name=names[0], nodes=nodes))
+
+
+@cache
 def page(name: str) -> str:
     """The page ``name`` as HTML."""
+    if name == "patches":
+        return patched_html.render(patched())
+    if name in DRAWINGS:
+        return ordered_html.render(ordered(is_hostile=name != "order"))
     made = saved(name)
     if made.comparison is not None:
         return comparison_html.render(made.comparison)

@@ -12,7 +12,7 @@ from tests.browser.reports import PAGES
 WIDTHS = (1280, 800, 400)
 DRAWN = tuple(name for name in PAGES if name != "empty")
 
-COUNTED = re.compile(r"\b(layer|step|batch|parameters|values|MACs|node)s?\b")
+COUNTED = re.compile(r"\b(layer|step|batch|parameters|values|MACs|node|row|column)s?\b")
 """What is counted needs no unit: it is one."""
 UNIT = re.compile(r"\b(B|bytes?|s|ms|J|mAh|OPS|FLOPS|MACs|operations|policy)\b|%")
 LABEL_WITH_UNIT = re.compile(r"^[-−\d.,e+]+ ?[a-zA-Zµ]?(B|s|J|OPS|OPS/s|/s|%)$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import Open
-from tests.browser.reports import PAGES, page, saved
+from tests.browser.reports import DRAWINGS, PAGES, page, saved
 
 MOST_BYTES = 3_000_000
 """Of a report of 1,000 nodes."""
@@ -27,6 +27,8 @@ def test_every_chart_that_is_promised_is_drawn(opened: Open, name: str) -> None:
     assert [chart for chart, count in marks if count] == promised
     if name in ("unknown", "empty"):
         assert one.ask("() => document.querySelectorAll('figure:not(.chart) .missing').length") > 0
+    elif name in DRAWINGS:
+        assert promised == ["chart-alive", *["chart-patches"] * (name == "patches")]
     else:
         assert "chart-inversion" in promised
 
