@@ -26,6 +26,10 @@ def test_the_paper_in_words() -> None:
         "up to block4.project"
     )
     assert others == [
+        (
+            "the limit is what runs behind the stage, 175,616 B; the stage takes 162,288 B: 137,200 B in the largest patch, "
+            "25,088 B for the result that all patches fill"
+        ),
         "27,919,344 MACs are done again where patches overlap: 30.6% of the stage, 9.3% of the network",
         "stm32f746, 327,680 B of SRAM: in one piece it does not fit, in patches it fits",
     ]
@@ -127,3 +131,12 @@ def test_markdown_has_both_tables() -> None:
     page = markdown(in_patches("mobilenet_v2", **PAPER))
     assert "| 2,2 and 3 more | 7x7 | 1x3x75x75 | 8,094,848 |" in page
     assert r"| live\_in\_place | 1,404,928 | 137,200 | 200,704 | 200,704 | 312,816 |" in page
+
+
+def test_the_stage_row_by_row_stands_beside_the_patches() -> None:
+    found = in_patches("mobilenet_v2", **PAPER)
+    assert found.streamed is not None
+    assert (found.streamed.last, found.streamed.macs) == ("block4.project", found.plan.stage_macs)
+    data = found.to_dict()["streamed"]
+    assert data["ring_bytes"] == 119_616
+    assert data["rings"][0] == {"name": "stem.relu6", "rows": 3, "all_rows": 112, "bytes": 3 * 112 * 32}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from weighbridge.report.alive_lines import alive_lines
 from weighbridge.report.patch_map import patch_maps
 from weighbridge.report.patched import Patched
 from weighbridge.report.patched_html import render
-from weighbridge.report.patched_page import alive, details, maps, markdown, text
+from weighbridge.report.patched_page import alive, details, maps, markdown, sentences, text
 from weighbridge.report.spans import text_of
 from weighbridge.report.terminal import Look
 
@@ -102,6 +103,45 @@ def test_the_drawings_can_be_made_from_the_json_alone(found: Patched) -> None:
     assert {one["device"]: one["available_bytes"] for one in data["on"]} == {
         one.device: one.available_bytes for one in found.on
     }
+
+
+@pytest.mark.parametrize(
+    ("asked", "outcome", "limit"),
+    [
+        (
+            {"last": "block4.project", "grid": "4x4", "with_input": False, "policy": "pair_in_place"},
+            "peak 175,616 B (171.5 KiB) in place of 1,404,928 B (1.340 MiB), 8.000 times less: 4 x 4 patches",
+            (
+                "the limit is what runs behind the stage, 175,616 B; the stage takes 162,288 B: 137,200 B in the largest patch, "
+                "25,088 B for the result that all patches fill"
+            ),
+        ),
+        (
+            {"last": "block1.project", "grid": "28x28"},
+            "the peak stays at 1,404,928 B (1.340 MiB): 28 x 28 patches of the first 3 layers, up to block1.project, do not help",
+            (
+                "the limit is what runs behind the stage, 1,404,928 B; the stage takes 352,400 B: 1,168 B in the largest patch, "
+                "200,704 B for the result that all patches fill, 150,528 B for the input"
+            ),
+        ),
+        (
+            {"source": "alexnet", "last": "pool1", "grid": "1x1"},
+            (
+                "the peak rises by 69,984 B from 440,928 B (430.6 KiB) to 510,912 B (498.9 KiB): 1 x 1 patches of the first 2 layers, "
+                "up to pool1, do not help"
+            ),
+            (
+                "the limit is the stage, 510,912 B: 290,400 B in the largest patch, 69,984 B for the result that all patches fill, "
+                "150,528 B for the input; what runs behind it takes 256,608 B"
+            ),
+        ),
+    ],
+)
+def test_what_patches_come_to_and_what_limits_it(asked: dict[str, Any], outcome: str, limit: str) -> None:
+    found = in_patches(**{"source": "mobilenet_v2", "precision": "int8", **asked})
+    first, second, *_ = sentences(found)
+    assert first.startswith(outcome)
+    assert second == limit
 
 
 def test_a_map_of_each_input() -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from weighbridge.errors import printable
+from weighbridge.operators.record import known_total
 from weighbridge.patches.plan import Grid as PatchGrid
 from weighbridge.patches.plan import PatchPlan
 from weighbridge.report.alive_lines import alive_lines
@@ -140,7 +141,8 @@ def sentences(found: Patched) -> Iterator[str]:
     elif after is None:
         yield "what patches come to is unknown, as the sizes of some tensors are"
     else:
-        yield f"{_outcome(found.before_bytes, after)}: {_what(plan)}"
+        yield _outcome(found.before_bytes, after, _what(plan))
+        yield from _limit(plan, found.policy, with_input=found.with_input)
         yield _work(plan)
     for one in found.on:
         if one.available_bytes is None:
@@ -152,12 +154,29 @@ def sentences(found: Patched) -> Iterator[str]:
         yield f"{printable(one.device, _NAME)}, {room}: in one piece it {one.before}{with_patches}{short}"
 
 
-def _outcome(before: int, after: int) -> str:
+def _outcome(before: int, after: int, what: str) -> str:
     if after < before:
-        return f"peak {_bytes(after)} in place of {_bytes(before)}, {significant(before / after)} times less"
+        return f"peak {_bytes(after)} in place of {_bytes(before)}, {significant(before / after)} times less: {what}"
     if after == before:
-        return f"the peak stays at {_bytes(before)}: these patches do not help"
-    return f"these patches raise the peak from {_bytes(before)} to {_bytes(after)}: they do not help"
+        return f"the peak stays at {_bytes(before)}: {what}, do not help"
+    return f"the peak rises by {exact(after - before)} B from {_bytes(before)} to {_bytes(after)}: {what}, do not help"
+
+
+def _limit(plan: PatchPlan, policy: str, *, with_input: bool) -> Iterator[str]:
+    """Whether the peak is that of the stage or lies behind it, and what it is made of; nothing where a size is unknown."""
+    parts = {
+        "in the largest patch": plan.patch_bytes[policy],
+        "for the result that all patches fill": plan.buffer_bytes,
+        "for the input": plan.input_bytes if with_input else 0,
+    }
+    rest, stage = plan.rest_bytes[policy], known_total(parts.values())
+    if rest is None or stage is None:
+        return
+    made = ", ".join(f"{exact(size)} B {name}" for name, size in parts.items() if size)
+    if rest >= stage:
+        yield f"the limit is what runs behind the stage, {exact(rest)} B; the stage takes {exact(stage)} B: {made}"
+    else:
+        yield f"the limit is the stage, {exact(stage)} B: {made}; what runs behind it takes {exact(rest)} B"
 
 
 def _what(plan: PatchPlan) -> str:
