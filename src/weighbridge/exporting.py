@@ -14,6 +14,7 @@ from weighbridge.frontends.onnx_external import data_files, names_as_data
 from weighbridge.frontends.sniff import FORMATS, identify
 from weighbridge.graph import Graph, Node
 from weighbridge.memory import plan
+from weighbridge.memory.order import is_random
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
@@ -181,8 +182,8 @@ def _file_list(asked: Export) -> FileList:
 
 def _orders(listed: FileList, running: Sequence[Node]) -> Iterator[tuple[int, ...]]:
     """The orders of the file in which its nodes run as ``running`` does: by the last node that comes of each, and by the first."""
-    random = _random(running, OPERATORS)
-    waits = in_turn(listed.before, listed.order, listed.effects | random)
+    waits = in_turn(listed.before, listed.order, listed.effects)
+    waits = in_turn(waits, listed.order, _random(running, OPERATORS))
     seen: set[tuple[int, ...]] = set()
     for times in (_times(running), _times(running, last=False)):
         order = ordered_by(times, waits)
@@ -205,16 +206,7 @@ def _times(running: Sequence[Node], *, last: bool = True) -> Mapping[int, int]:
 
 def _random(nodes: Iterable[Node], operators: Mapping[str, Op]) -> frozenset[int]:
     """The nodes of the file that take a random number, themselves or in a body: among each other they stay in their order."""
-    return frozenset(
-        one.file_node.position for one in nodes if one.file_node is not None and _is_random(one, operators)
-    )
-
-
-def _is_random(node: Node, operators: Mapping[str, Op]) -> bool:
-    op = operators.get(node.operator)
-    return (op is not None and op.random) or any(
-        _is_random(inner, operators) for body in node.bodies for inner in body.graph.nodes
-    )
+    return frozenset(one.file_node.position for one in nodes if one.file_node is not None and is_random(one, operators))
 
 
 def _write(source: Path, target: Path, rewritten: Rewritten) -> None:

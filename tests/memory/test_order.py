@@ -190,6 +190,19 @@ def test_what_touches_a_variable_stays_in_its_order() -> None:
     assert least_peak(Graph("state", tensors, nodes, ("x",), ("c",))).places == (0, 1, 2)
 
 
+def test_what_takes_random_numbers_stays_in_its_order() -> None:
+    """One generator gives them one after the other, to a layer or to what runs in it."""
+    builder = Builder("noise")
+    x = builder.input("x", (1,), INT8)
+    shape = {"shape": (1000,), "dtype": "int8"}
+    wide = [builder.add("random_uniform", [], shape, name=f"r{one}")[0] for one in range(2)]
+    ends = [builder.add("reduce_max", [("x", one)], {"axes": (0,), "keep_dims": True})[0] for one in reversed(wide)]
+    graph = builder.graph(builder.add("concat", [("xs", one) for one in (x, *ends)], {"axis": 0}))
+    found = least_peak(graph)
+    assert found.is_least
+    assert found.places == (0, 3, 1, 2, 4)
+
+
 def test_sizes_that_nobody_knows_are_said() -> None:
     tensors = {"x": Tensor("x", None, INT8, Role.INPUT), "y": Tensor("y", (3,), INT8, Role.ACTIVATION)}
     graph = Graph("open", tensors, (Node("n", "custom", (("x", "x"),), ("y",)),), ("x",), ("y",))

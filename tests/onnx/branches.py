@@ -31,9 +31,9 @@ def branches(count: int = 4) -> onnx.ModelProto:
 
 
 def peaks(count: int = 4) -> tuple[int, int]:
-    """The peak as written and of the best order: all wide maps with the input; one of them with the input, the ends and the next."""
+    """The peak as written, all wide maps with the input, and of the best order: one with the input and the ends, or all ends joined."""
     area = SIDE * SIDE * 4
-    return (count * WIDE + GIVEN) * area, (WIDE + GIVEN + count - 2 + 1) * area
+    return (count * WIDE + GIVEN) * area, max(WIDE + GIVEN + count - 1, 2 * count) * area
 
 
 def write(path: Path, count: int = 4) -> Path:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from weighbridge.errors import BadModel
 from weighbridge.frontends.file_order import Piece, Rewritten
 from weighbridge.frontends.onnx_model import read
-from weighbridge.frontends.onnx_scope import in_order, records_of
+from weighbridge.frontends.onnx_scope import Record, graphs_of, in_order, records_of
 from weighbridge.frontends.onnx_wire import node_spans
 from weighbridge.named_tuple import NamedTuple
 
@@ -45,10 +46,36 @@ def onnx_list(path: Path) -> OnnxList:
             raise BadModel("the file has changed while it was read", hint="was it being written?")
     except BadModel as error:
         raise error.at(path.name) from None
-    makers = {name: one.position for one in records for name in one.outputs if name}
-    before = [frozenset(makers[name] for name in (*one.inputs, *one.outer) if name in makers) for one in records]
+    before = _waits(records, order)
     effects = frozenset(one.position for one in records if not any(one.outputs))
-    return OnnxList(tuple(before), order, effects, spans, path.stat().st_size)
+    return OnnxList(before, order, effects, spans, path.stat().st_size)
+
+
+def _waits(records: Sequence[Record], order: Sequence[int]) -> tuple[frozenset[int], ...]:
+    """For each node those that make what it reads, and those that come before it and have the name of its result inside.
+
+    What a graph inside a node makes must not be called like something that is there already.
+    """
+    makers = {name: one.position for one in records for name in one.outputs if name}
+    waits = [{makers[name] for name in (*one.inputs, *one.outer) if name in makers} for one in records]
+    at = {place: time for time, place in enumerate(order)}
+    for one in records:
+        for name in _made_inside(graphs_of(one.attributes)):
+            maker = makers.get(name, one.position)
+            if at[maker] > at[one.position]:
+                waits[maker].add(one.position)
+    return tuple(map(frozenset, waits))
+
+
+def _made_inside(graphs: list[Any]) -> Iterator[str]:
+    """The names of all that is made or taken in by graphs inside a node, and in those inside these."""
+    pending = list(graphs)
+    while pending:
+        graph = pending.pop()
+        yield from (one.name for one in (*graph.input, *graph.initializer))
+        for node in graph.node:
+            yield from node.output
+            pending += graphs_of(node.attribute)
 
 
 def _pieces(spans: Sequence[tuple[int, int]], order: Sequence[int], size: int) -> Iterator[tuple[int, int]]:

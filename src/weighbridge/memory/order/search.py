@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from weighbridge.graph import Graph, Role
+from weighbridge.graph import Graph, Node, Role
 from weighbridge.memory.lifetimes import Lifetimes, lifetimes
 from weighbridge.memory.order.stretch import Held, Stretch, stretch_of
 from weighbridge.memory.profiles import profiles_by_policy, totals
@@ -21,7 +21,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 
-__all__ = ["MOST_STATES", "Ordering", "least_peak"]
+__all__ = ["MOST_STATES", "Ordering", "is_random", "least_peak"]
 
 MOST_STATES = 50_000
 """States of one stretch between nodes that every order has in one place, beyond which the search is stopped."""
@@ -52,7 +52,7 @@ def least_peak(
     """The order of the nodes of ``deployed`` with the smallest peak under ``live``, or why there is none to be told.
 
     Exact unless a stretch with many branches has more than ``most_states`` states: it is gone through by a beam then, and the bound
-    says how much better an order could be at most.  Nodes that read or write variables stay in their order.
+    says how much better an order could be at most.  Nodes that read or write variables, or take random numbers, stay in their order.
     """
     spans = lifetimes(deployed, operators)
     count = len(spans.nodes)
@@ -112,7 +112,7 @@ class _Problem(NamedTuple):
         unread = sum(
             spans.storages[name].bytes or 0 for name, places in users.items() if not places and name not in kept
         )
-        return cls(tuple(_before(graph, spans)), tuple(held), extra, unread)
+        return cls(tuple(_before(graph, spans, operators)), tuple(held), extra, unread)
 
     def peak(self, places: Sequence[int]) -> int:
         """The most that is alive when the nodes run in this order."""
@@ -164,19 +164,31 @@ def _extra(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> tuple
     return tuple((inner or 0) - (own or 0) for inner, own in zip(alive.bytes, outside.bytes, strict=True))
 
 
-def _before(graph: Graph, spans: Lifetimes) -> Iterator[frozenset[int]]:
-    """The nodes that have to run before each: those that make what it reads, and the one before it that touches a variable."""
+def _before(graph: Graph, spans: Lifetimes, operators: Mapping[str, Op]) -> Iterator[frozenset[int]]:
+    """The nodes that have to run before each: those that make what it reads, the one before it that touches a variable, and of
+    those that take random numbers, which come from one generator, the one before it.
+    """
     makers: dict[str, int] = {}
     variables = {name for name, tensor in graph.tensors.items() if tensor.role is Role.STATE}
-    last: int | None = None
+    last: dict[str, int] = {}
     for place, node in enumerate(spans.nodes):
         needed = {makers[tensor] for tensor in node.inputs if tensor in makers}
+        kinds = ["random"] if is_random(node, operators) else []
         if not variables.isdisjoint(node.inputs):
             variables.update(one for one in node.outputs if one not in spans.storage_of and one not in spans.static)
-            needed |= set() if last is None else {last}
-            last = place
+            kinds.append("variable")
+        needed |= {last[kind] for kind in kinds if kind in last}
+        last |= dict.fromkeys(kinds, place)
         makers.update((tensor, place) for tensor in node.outputs)
         yield frozenset(needed)
+
+
+def is_random(node: Node, operators: Mapping[str, Op]) -> bool:
+    """Whether a node takes random numbers, itself or in a body."""
+    op = operators.get(node.operator)
+    if op is not None and op.random:
+        return True
+    return any(is_random(inner, operators) for body in node.bodies for inner in body.graph.nodes)
 
 
 def _groups(before: Sequence[frozenset[int]]) -> Iterator[tuple[int, ...]]:
