@@ -14,7 +14,7 @@ from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.patches.plan import Grid, PatchPlan, planned
-from weighbridge.patches.search import GRIDS, searched
+from weighbridge.patches.search import GRIDS, best_in_rows, searched
 from weighbridge.report.patched import Patched, Room
 from weighbridge.report.peaks import policy_named
 from weighbridge.sources import Given, Source, check, read
@@ -52,7 +52,8 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
 
     ``last`` is the node that the stage ends with, ``grid`` how many patches above each other and side by side (``"4x4"``), one or several;
     what is left out is searched for: the stage and the square grid of 2 to 8 with the smallest peak under ``policy``, of these the one
-    with the fewest MACs.  With both given the plan is that one, whether it helps or not.  ``with_input`` holds the input of the
+    with the fewest MACs.  With both given the plan is that one, whether it helps or not.  ``streamed`` has the stage that was given,
+    or the best one, row by row.  ``with_input`` holds the input of the
     network in the same memory while the stage runs; without it each patch reads its part where it lies, in flash or in a camera.
 
     ``source``, the sizes, widths, ``on`` and ``reserve`` are as in ``weigh``.  A device is compared by its preferred memory for
@@ -87,6 +88,7 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
         tried=found.tried,
         reasons=found.reasons,
         notes=(*deployed.notes, *found.notes),
+        streamed=best_in_rows(deployed, policy, with_input=with_input, last=last),
     )
     return replace(made, on=tuple(_room(device, made) for device in devices))
 

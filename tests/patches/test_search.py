@@ -14,8 +14,10 @@ from weighbridge.graph import Graph
 from weighbridge.memory import plan
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.plan import Grid, planned
-from weighbridge.patches.search import Searched, searched
+from weighbridge.patches.rows import RowRules
+from weighbridge.patches.search import Searched, best_in_rows, searched
 from weighbridge.patches.stage import stages
+from weighbridge.patches.streamed import in_rows
 
 GRIDS = (Grid(2, 2), Grid(3, 3), Grid(5, 2))
 
@@ -97,3 +99,37 @@ def test_of_squares_none_is_tried_beyond_the_first_that_is_fine_enough() -> None
 
 def test_a_policy_without_a_peak() -> None:
     assert searched(branched(), "eager") == "there is no peak under eager"
+
+
+@pytest.mark.parametrize("with_input", [False, True])
+@pytest.mark.parametrize("policy", ["live", "pair_in_place"])
+@pytest.mark.parametrize(
+    "name", ["branched", "lenet5", "mobilenet_v2:resolution=64", "squeezenet:resolution=67", "alexnet"]
+)
+def test_no_stage_row_by_row_is_better_than_the_one_that_is_found(name: str, policy: str, *, with_input: bool) -> None:
+    """Every stage one by one."""
+    graph = branched() if name == "branched" else deployed(name)
+    found, peaks = best_in_rows(graph, policy, with_input=with_input), {}
+    rules = RowRules(graph, OPERATORS)
+    for end in stages(graph, OPERATORS):
+        try:
+            one = in_rows(graph, end, rules)
+        except BadSpec:
+            continue
+        peaks[end] = (one.with_input_bytes if with_input else one.peak_bytes)[policy]
+    before = plan(graph).peak_bytes[policy]
+    if min(peaks.values(), default=before) >= before:
+        assert found is None
+    else:
+        assert found is not None
+        # of several the shortest, which comes first
+        assert found.last == min(peaks, key=lambda end: peaks[end])
+
+
+def test_row_by_row_the_stage_that_is_asked_for() -> None:
+    found = best_in_rows(branched(), "live", last="met")
+    assert found is not None
+    assert found.last == "met"
+    assert best_in_rows(branched(), "live", last="gated") is None
+    assert best_in_rows(branched(), "eager") is None
+    assert best_in_rows(widening(), "live") is None

@@ -21,7 +21,7 @@ from weighbridge.patches.part import Part, boxes_of, part_of
 from weighbridge.patches.stage import Stage, stage_to
 from weighbridge.patches.steps import Profile, Step, profile_of, steps_of, worst_of
 
-__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "peaks_behind", "peaks_in", "planned"]
+__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "inputs_of", "peaks_behind", "peaks_in", "planned"]
 
 
 class Grid(NamedTuple):
@@ -123,7 +123,7 @@ def peaks_in(
     for box in _boxes(deployed, stage, *decisive).values():
         graph = part_of(deployed, stage, box, operators).graph
         of_patches.append(_of_values(plan_of_values(graph, operators, elsewhere=(stage.output,)).peak_bytes))
-    given = _inputs(deployed, stage)
+    given = inputs_of(deployed, stage)
     return Peaks(
         {policy: largest([one[policy] for one in of_patches]) for policy in of_patches[0]},
         deployed.tensors[stage.output].bytes,
@@ -173,7 +173,7 @@ def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] 
         patch_bytes=peaks.patch_bytes,
         buffer_bytes=peaks.buffer_bytes,
         input_bytes=peaks.input_bytes,
-        input_shapes={name: deployed.tensors[name].shape or () for name in _inputs(deployed, stage)},
+        input_shapes={name: deployed.tensors[name].shape or () for name in inputs_of(deployed, stage)},
         rest_bytes=peaks.rest_bytes,
         peak_bytes={policy: peaks.peak_bytes(policy) for policy in policies},
         with_input_bytes={policy: peaks.peak_bytes(policy, with_input=True) for policy in policies},
@@ -194,7 +194,7 @@ def _patches(
     What is alike is looked at once.
     """
     patches, full, profiles = [], 0, []
-    given = _inputs(deployed, stage)
+    given = inputs_of(deployed, stage)
     known: dict[object, tuple[int, int, Mapping[str, int | None]]] = {}
     for place, box in _boxes(deployed, stage, *spans).items():
         part = part_of(deployed, stage, box, operators)
@@ -240,7 +240,7 @@ def _spans(size: int, parts: int) -> list[Span]:
     return [Span(place * size // parts, (place + 1) * size // parts) for place in range(parts)]
 
 
-def _inputs(graph: Graph, stage: Stage) -> tuple[str, ...]:
+def inputs_of(graph: Graph, stage: Stage) -> tuple[str, ...]:
     """The inputs of the network that the stage reads."""
     read = {tensor for node in stage.nodes for tensor in node.inputs}
     return tuple(one for one in graph.inputs if one in read)
@@ -257,7 +257,7 @@ def _behind(graph: Graph, stage: Stage) -> Graph:
     nodes = tuple(node for node in graph.nodes if node.name not in inside)
     left = {tensor for node in stage.nodes for tensor in node.outputs} - {stage.output}
     tensors = {name: tensor for name, tensor in graph.tensors.items() if name not in left}
-    inputs = (*(one for one in graph.inputs if one not in _inputs(graph, stage)), stage.output)
+    inputs = (*(one for one in graph.inputs if one not in inputs_of(graph, stage)), stage.output)
     return Graph(graph.name, tensors, nodes, inputs, graph.outputs, blocks=graph.blocks)
 
 

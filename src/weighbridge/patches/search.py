@@ -13,9 +13,11 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.plan import Grid, PatchPlan, peaks_behind, peaks_in, planned
+from weighbridge.patches.rows import RowRules
 from weighbridge.patches.stage import stage_to, stages
+from weighbridge.patches.streamed import Streamed, in_rows
 
-__all__ = ["FINEST", "GRIDS", "Searched", "searched"]
+__all__ = ["FINEST", "GRIDS", "Searched", "best_in_rows", "searched"]
 
 FINEST: Final = 8
 """Patches side by side at most."""
@@ -113,3 +115,67 @@ def _behind(graph: Graph, profile: Sequence[int | None], operators: Mapping[str,
     for node, alive in reversed(list(zip(lifetimes(graph, operators).nodes, profile, strict=True))):
         yield node.name, most
         most = max(most, alive or 0)
+
+
+def best_in_rows(
+    deployed: Graph,
+    policy: str,
+    *,
+    with_input: bool = False,
+    last: str | None = None,
+    operators: Mapping[str, Op] = OPERATORS,
+) -> Streamed | None:
+    """The stage that leaves the smallest peak under ``policy`` row by row, the shortest of several, or that up to ``last``.
+
+    None where none leaves less than the network takes in one piece, or where that up to ``last`` does not run row by row.
+    """
+    rules = RowRules(deployed, operators)
+    if last is not None:
+        return _rows_of(deployed, last, rules)
+    whole = plan_of_values(deployed, operators)
+    before = whole.peak_bytes.get(policy)
+    if before is None:
+        return None
+    behind = dict(_behind(deployed, whole.profile[policy], operators))
+    places = {node.name: place for place, node in enumerate(lifetimes(deployed, operators).nodes)}
+    ends = [end for end in stages(deployed, operators) if behind[end] < before]
+    best: tuple[int, int] = before, -1
+    found: Streamed | None = None
+    bounds = {end: behind[end] for end in ends}
+    widest: Streamed | None = None
+    while ends and widest is None:
+        end = ends.pop()
+        widest = _rows_of(deployed, end, rules)
+    if widest is None:
+        return None
+    bounds = dict(_at_least(deployed, [*ends, widest.last], widest, behind, with_input=with_input))
+    for bound, place, end in sorted((bounds[end], places[end], end) for end in bounds):
+        if (bound, place) > best:
+            break
+        one = widest if end == widest.last else _rows_of(deployed, end, rules)
+        peak = None if one is None else (one.with_input_bytes if with_input else one.peak_bytes)[policy]
+        if peak is not None and peak < before and (peak, place) < best:
+            best, found = (peak, place), one
+    return found
+
+
+def _rows_of(deployed: Graph, last: str, rules: RowRules) -> Streamed | None:
+    """The stage row by row, None where it does not run so."""
+    try:
+        return in_rows(deployed, last, rules)
+    except BadSpec:
+        return None
+
+
+def _at_least(
+    deployed: Graph, ends: Sequence[str], widest: Streamed, behind: Mapping[str, int], *, with_input: bool
+) -> Iterator[tuple[str, int]]:
+    """What is alive at least with each stage row by row: a row of each tensor inside, as little of it as the longest stage needs."""
+    row_bytes = {ring.name: (ring.bytes or 0) // ring.rows for ring in widest.rings}
+    inside, wanted = 0, set(ends)
+    given = (widest.input_bytes or 0) if with_input else 0
+    for node in deployed.nodes:
+        if node.name in wanted:
+            buffer = deployed.tensors[node.outputs[0]].bytes or 0
+            yield node.name, max(behind[node.name], inside + buffer + given)
+        inside += sum(row_bytes.get(name, 0) for name in node.outputs)

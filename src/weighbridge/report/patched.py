@@ -10,6 +10,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import known_total
 from weighbridge.patches.plan import PatchPlan
 from weighbridge.patches.steps import Alive
+from weighbridge.patches.streamed import Streamed
 
 __all__ = ["Patched", "Room"]
 
@@ -37,7 +38,8 @@ class Patched:
 
     Bytes are by the memory policy ``policy``, without patches ``before_bytes``; ``with_input`` says whether the input of the network
     lies in the same memory while the stage runs.  ``tried`` are the stages and grids that were looked at, ``reasons`` why a node can
-    end no stage, by its name.
+    end no stage, by its name.  ``streamed`` is the stage that was asked for, or the best one, row by row with no row computed twice;
+    None where that makes the peak no smaller, or where the stage that was asked for does not run so.
     """
 
     tool: str
@@ -51,6 +53,7 @@ class Patched:
     reasons: Mapping[str, str]
     on: tuple[Room, ...] = ()
     notes: tuple[str, ...] = ()
+    streamed: Streamed | None = None
     schema: int = SCHEMA
 
     @property
@@ -95,6 +98,7 @@ class Patched:
             **found,
             "plan": plan,
             "steps": plain(self.steps, lost),
+            "streamed": plain(self.streamed, lost),
             "tried": self.tried,
             "reasons": dict(self.reasons),
             "on": plain(self.on, lost),
