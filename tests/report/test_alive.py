@@ -138,3 +138,11 @@ def test_a_level_is_drawn_where_the_scale_reaches(size: int, is_drawn: bool) -> 
     assert drawn.top_bytes == max(100, size if is_drawn else 0)
     assert any("┄" in line for line in shown[2:9]) == is_drawn
     assert shown[-1] == ("  ┄" if is_drawn else "  beyond the drawing") + f": {size} B, of a device"
+
+
+def test_what_several_devices_have_is_one_line_with_their_names() -> None:
+    levels = (Level("SRAM of one", 60), Level("SRAM of another", 60), Level("RAM", 99))
+    shown = lines(AliveMap("bytes alive", (Curve("one", "ab", [100, 0]),), levels), 80)
+    assert shown[-1] == "  ┄: 60 B, SRAM of one and SRAM of another; ┄: 99 B, RAM"
+    assert shown[2].startswith(" 99 ┤")  # the line in the uppermost band is what stands beside it, not the peak
+    assert shown[4].startswith(" 60 ┤")

@@ -17,7 +17,7 @@ from weighbridge.report.alive_lines import alive_lines
 from weighbridge.report.patch_map import patch_maps
 from weighbridge.report.patched import Patched
 from weighbridge.report.patched_html import render
-from weighbridge.report.patched_page import alive, details, maps, markdown, sentences, text
+from weighbridge.report.patched_page import alive, details, lines, maps, markdown, sentences, text
 from weighbridge.report.spans import text_of
 from weighbridge.report.terminal import Look
 
@@ -178,3 +178,44 @@ def test_the_drawings_are_code_in_markdown_whatever_layers_are_called(found: Pat
     fence = "````text\n"
     assert fence in shown
     assert shown.count("````") == 2
+
+
+def test_row_by_row(found: Patched) -> None:
+    """Of the maps of block 4's stage one row or three, as the windows are high, are there at once, two where a stride skips some."""
+    streamed = found.streamed
+    shown = " ".join(text(found, Look(100)).split())
+    assert "row by row: peak 175,616 B in place of 1,404,928 B, 8.000 times less, and no MAC done twice" in shown
+    assert "with rings of 1 to 3 rows" in shown
+    assert f"{sum(one.bytes for one in streamed.rings):,} B in all rings" in shown
+    held = replace(found, with_input=True)
+    assert f"row by row: peak {119_616 + 25_088 + 150_528:,} B" in text(held, Look(100))
+
+
+def test_row_by_row_where_no_patches_help(found: Patched) -> None:
+    alone = replace(found, plan=None, reasons={})
+    first, second, *_ = sentences(alone)
+    assert first.startswith("no patches make the peak of 1,404,928 B")
+    assert second.startswith("row by row: peak 175,616 B")
+    shown = text(alone, Look(100))
+    assert "row by row, input held" in shown
+    assert "in patches, input held" not in shown
+    assert "the rows of each map" in render(alone)
+
+
+def test_many_rings_are_all_shown_on_demand(found: Patched) -> None:
+    ring = found.streamed.rings[0]
+    many = tuple(ring._replace(name=f"map{place}") for place in range(40))
+    odd = replace(found, streamed=found.streamed._replace(rings=many, ring_bytes=None))
+    short = text_of(lines(odd, Look(100)))
+    assert "map29" in short
+    assert "map30" not in short
+    assert "10 more; --all shows them" in short
+    assert "? B in all rings" in short
+    assert "map39" in text_of(lines(odd, Look(100), all_rows=True))
+    assert "map39" in markdown(odd)
+
+
+def test_a_stage_of_unknown_size_is_not_told_of_row_by_row(found: Patched) -> None:
+    unknown = dict.fromkeys(found.streamed.peak_bytes)
+    odd = replace(found, streamed=found.streamed._replace(peak_bytes=unknown))
+    assert "row by row: peak" not in text(odd, Look(100))

@@ -43,6 +43,7 @@ class Request(NamedTuple):
     csv: str | None = None
     markdown: str | None = None
     outputs: Sequence[str] = ()
+    all_rows: bool = False
     require_fit: bool = False
 
 
@@ -75,12 +76,12 @@ def carry_out(request: Request) -> int:
             precision=request.precision,
         )
     found = found if found.source else replace(found, source=request.source)
-    to_every(targets, lambda target: _write(found, target))
+    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
     return _judged(found) if request.require_fit else 0
 
 
-def _write(found: Patched, target: Target) -> None:
-    write_to(target, lambda look: lines(found, look), lambda kind: _content(found, kind))
+def _write(found: Patched, target: Target, *, all_rows: bool) -> None:
+    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
 
 
 def _content(found: Patched, kind: str) -> str:

@@ -10,7 +10,7 @@ import click
 from weighbridge.cli.completion import sources
 from weighbridge.cli.cost_options import ACTIVATION_BITS, COSTS, ON, RESERVE, WEIGHT_BITS
 from weighbridge.cli.help import SectionedCommand, option
-from weighbridge.cli.output_options import file_options
+from weighbridge.cli.output_options import OUTPUT, file_options
 from weighbridge.cli.size_options import size_options
 
 __all__ = ["COMMANDS"]
@@ -80,6 +80,7 @@ Exit codes:
     csv="Write a row for every patch as CSV.",
     markdown="Write it as Markdown.",
 )
+@option(OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the tables.")
 @option(
     "Checks", "--require-fit", is_flag=True, help="Exit with 1 unless every device given has room for it in patches."
 )

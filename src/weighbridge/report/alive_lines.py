@@ -84,9 +84,10 @@ def _curve(curve: Curve, drawn: AliveMap, scale: _Scale) -> Iterator[Line]:
     steps, look = scale.steps, scale.look
     columns = [_column(curve, steps.of(place), scale) for place in range(len(steps.starts))]
     peak = None if curve.peak is None else steps.column_of(curve.peak)
-    levels = {scale.band(one.bytes): one.bytes for one in drawn.levels if one.bytes <= scale.top}
+    shown = sorted(one.bytes for one in drawn.levels if one.bytes <= scale.top)
+    levels = {scale.band(size): size for size in shown}
     for band in reversed(range(_BANDS)):
-        at = scale.top if band == _BANDS - 1 else levels.get(band)
+        at = levels.get(band, scale.top if band == _BANDS - 1 else None)
         cells = [column[band] for column in columns]
         if band in levels:
             cells = [scale.own.level if cell == " " else cell for cell in cells]
@@ -135,9 +136,9 @@ def _mark(curve: Curve, steps: range, scale: _Scale) -> str:
 
 def _key(drawn: AliveMap, scale: _Scale) -> str:
     parts = [f"{scale.own.mark}: {drawn.means}"] if any(one.marked for one in drawn.curves) else []
-    for one in drawn.levels:
-        said = f"{exact(one.bytes)} B, {one.name}"
-        parts.append(f"{scale.own.level}: {said}" if one.bytes <= scale.top else f"beyond the drawing: {said}")
+    for size in dict.fromkeys(one.bytes for one in drawn.levels):
+        names = " and ".join(one.name for one in drawn.levels if one.bytes == size)
+        parts.append(f"{scale.own.level if size <= scale.top else 'beyond the drawing'}: {exact(size)} B, {names}")
     together = scale.steps.together
     if len(scale.steps.starts) < scale.steps.total:
         parts.append(f"each column shows the fullest of {exact(together)} layers")

@@ -22,7 +22,7 @@ def render(found: Patched) -> str:
         heading="Patches",
         tool=found.tool,
         sentences=tuple(sentences(found)),
-        grids=tuple(map(trimmed, (*grids(found), *details(found)))),
+        grids=tuple(map(trimmed, (*grids(found, all_rows=True), *details(found)))),
         notes=tuple(said(found)),
         subtitles=(subtitle(found),),
         charts=tuple(_charts(found)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -18,6 +18,7 @@ from weighbridge.report.patch_lines import patch_lines
 from weighbridge.report.patch_map import PatchMap, from_to, patch_maps, place_of
 from weighbridge.report.patched import Patched
 from weighbridge.report.spans import Line, text_of
+from weighbridge.report.streamed_page import by_rows, rings
 from weighbridge.report.terminal import Look
 from weighbridge.report.told import Drawing, Told, lines_of, markdown_of
 from weighbridge.units import binary_bytes, exact, significant
@@ -41,28 +42,28 @@ _UNKNOWN: Final = "?"
 _NAME: Final = 60
 
 
-def lines(found: Patched, look: Look) -> Iterator[Line]:
+def lines(found: Patched, look: Look, *, all_rows: bool = False) -> Iterator[Line]:
     """The page as lines of spans."""
-    return lines_of(_told(found), look)
+    return lines_of(_told(found, all_rows), look)
 
 
 def text(found: Patched, look: Look) -> str:
-    """The page as plain text."""
-    return text_of(lines(found, look))
+    """The page as plain text, with every row."""
+    return text_of(lines(found, look, all_rows=True))
 
 
 def markdown(found: Patched) -> str:
-    """The page as Markdown."""
-    return markdown_of(_told(found))
+    """The page as Markdown, with every row."""
+    return markdown_of(_told(found, all_rows=True))
 
 
-def _told(found: Patched) -> Told:
+def _told(found: Patched, all_rows: bool) -> Told:
     return Told(
         title(found),
         subtitle(found),
         (),
         sentences(found),
-        grids(found),
+        grids(found, all_rows=all_rows),
         said(found),
         found.tool,
         drawings=tuple(_drawings(found)),
@@ -144,6 +145,8 @@ def sentences(found: Patched) -> Iterator[str]:
         yield _outcome(found.before_bytes, after, _what(plan))
         yield from _limit(plan, found.policy, with_input=found.with_input)
         yield _work(plan)
+    if found.streamed is not None:
+        yield from by_rows(found.streamed, found.policy, found.before_bytes, with_input=found.with_input)
     for one in found.on:
         if one.available_bytes is None:
             yield f"{printable(one.device, _NAME)}: it has no memory for activations"
@@ -202,13 +205,14 @@ def _tried(found: Patched) -> str:
     return f"{exact(found.tried)} stages and grids were tried"
 
 
-def grids(found: Patched) -> Iterator[Grid]:
-    """The peaks by policy, and the patches."""
-    plan = found.plan
-    if plan is None:
-        return
-    yield _policies(plan)
-    yield _patches(plan, found.policy)
+def grids(found: Patched, *, all_rows: bool = False) -> Iterator[Grid]:
+    """The peaks by policy, the patches, and the rings of rows."""
+    if found.plan is not None or found.streamed is not None:
+        yield _peaks(found)
+    if found.plan is not None:
+        yield _patches(found.plan, found.policy)
+    if found.streamed is not None:
+        yield rings(found.streamed, found.policy, all_rows=all_rows)
 
 
 def details(found: Patched) -> Iterator[Grid]:
@@ -236,31 +240,35 @@ def details(found: Patched) -> Iterator[Grid]:
         yield alive_grid(alive(found))
 
 
-def _policies(plan: PatchPlan) -> Grid:
-    columns = ("policy", "in one piece", "largest patch", "behind the stage", "peak", "peak, input held")
-    rows = [
-        GridRow(
+def _peaks(found: Patched) -> Grid:
+    """A row for each way of running, a column a policy."""
+    plan, streamed = found.plan, found.streamed
+    rows: dict[str, Mapping[str, int | None]] = {}
+    notes = []
+    if plan is not None:
+        rows |= {
+            "in one piece": plan.before_bytes,
+            "largest patch": plan.patch_bytes,
+            "behind the stage": plan.rest_bytes,
+            "in patches": plan.peak_bytes,
+            "in patches, input held": plan.with_input_bytes,
+        }
+        buffer = _short(plan.buffer_bytes)
+        notes = [
             (
-                policy,
-                _short(plan.before_bytes[policy]),
-                _short(plan.patch_bytes[policy]),
-                _short(plan.rest_bytes[policy]),
-                _short(plan.peak_bytes[policy]),
-                _short(plan.with_input_bytes[policy]),
-            )
-        )
-        for policy in plan.peak_bytes
-    ]
-    buffer, given = _short(plan.buffer_bytes), _short(plan.input_bytes)
-    notes = (
-        f"the peak is the larger of what is alive behind the stage and of a patch with the result that all patches fill ({buffer} B)",
-        f"the input of the network takes {given} B; in one piece it is held until its last reader has run",
-    )
+                "in patches it is the larger of what is alive behind the stage and of a patch with the result that all patches fill "
+                f"({buffer} B)"
+            ),
+            f"the input of the network takes {_short(plan.input_bytes)} B; in one piece it is held until its last reader has run",
+        ]
+    if streamed is not None:
+        rows |= {"row by row": streamed.peak_bytes, "row by row, input held": streamed.with_input_bytes}
+    policies = list(next(iter(rows.values())))
     return Grid(
-        "peak memory in bytes",
-        tuple(Column(name, is_number=place > 0) for place, name in enumerate(columns)),
-        tuple(rows),
-        notes,
+        "peak memory in bytes, by policy",
+        (Column(""), *(Column(policy, is_number=True) for policy in policies)),
+        tuple(GridRow((name, *(_short(sizes[policy]) for policy in policies))) for name, sizes in rows.items()),
+        tuple(notes),
     )
 
 

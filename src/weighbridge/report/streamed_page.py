@@ -1,0 +1,74 @@
+"""The first stage of a network row by row, for people: what it takes, and how many rows of each map are there at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from weighbridge.errors import printable
+from weighbridge.patches.streamed import Ring, Streamed
+from weighbridge.report.grid import Column, Grid, GridRow
+from weighbridge.units import exact, significant
+
+__all__ = ["by_rows", "rings", "rows_peak"]
+
+_NAME: Final = 60
+_ROWS: Final = 30
+
+
+def rows_peak(found: Streamed, policy: str, *, with_input: bool) -> int | None:
+    """The peak with the stage row by row."""
+    return (found.with_input_bytes if with_input else found.peak_bytes)[policy]
+
+
+def by_rows(found: Streamed, policy: str, before: int, *, with_input: bool) -> Iterator[str]:
+    """What the stage row by row comes to; nothing where a size is unknown."""
+    after = rows_peak(found, policy, with_input=with_input)
+    if after is None:
+        return
+    stage = "one layer" if len(found.nodes) == 1 else f"{exact(len(found.nodes))} layers"
+    outcome = f"{significant(before / after)} times less" if after < before else "not less"
+    held = _held(found.rings)
+    yield (
+        f"row by row: peak {exact(after)} B in place of {exact(before)} B, {outcome}, and no MAC done twice: "
+        f"the first {stage}, up to {printable(found.last, _NAME)}, with {held}"
+    )
+
+
+def _held(rings: tuple[Ring, ...]) -> str:
+    """How many rows are there at once of the maps between."""
+    rows = sorted(one.rows for one in rings)
+    if not rows:
+        return "no map between"
+    several = "1 row" if rows[-1] == 1 else f"{exact(rows[-1])} rows"
+    some = several if rows[0] == rows[-1] else f"{exact(rows[0])} to {exact(rows[-1])} rows"
+    return f"rings of {some}"
+
+
+def rings(found: Streamed, policy: str, *, all_rows: bool = False) -> Grid:
+    """How many rows of each map are there at once."""
+    shown = found.rings if all_rows else found.rings[:_ROWS]
+    columns = ("map", "rows at once", "of", "bytes")
+    more = len(found.rings) - len(shown)
+    parts = {
+        "in all rings": found.ring_bytes,
+        "for the result of the stage": found.buffer_bytes,
+        "for the input where it is held": found.input_bytes,
+        f"for what runs behind the stage, by the policy {policy}": found.rest_bytes[policy],
+    }
+    return Grid(
+        "row by row: the rows of each map that are still to be read",
+        tuple(Column(name, is_number=place > 0) for place, name in enumerate(columns)),
+        tuple(
+            GridRow((printable(one.name, _NAME), exact(one.rows), exact(one.all_rows), _size(one.bytes)))
+            for one in shown
+        ),
+        (
+            ", ".join(f"{_size(size)} B {what}" for what, size in parts.items()),
+            *((f"{exact(more)} more; --all shows them",) if more > 0 else ()),
+        ),
+    )
+
+
+def _size(size: int | None) -> str:
+    return "?" if size is None else exact(size)
