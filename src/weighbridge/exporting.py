@@ -177,7 +177,12 @@ def _file_list(asked: Export) -> FileList:
         return onnx_list(asked.source)
     from weighbridge.frontends.tflite_reordered import tflite_list
 
-    return tflite_list(asked.source, asked.choices)
+    listed = tflite_list(asked.source, asked.choices)
+    outside = any(one.external_bytes for subgraph in listed.model.subgraphs for one in subgraph.tensors)
+    if outside and asked.target.parent.resolve() != asked.source.parent.resolve():
+        what = "the network keeps weights in other files, which are looked for beside it"
+        raise BadSpec(what, where=_OPTION, hint="write the file into the folder of the source")
+    return listed
 
 
 def _orders(listed: FileList, running: Sequence[Node]) -> Iterator[tuple[int, ...]]:

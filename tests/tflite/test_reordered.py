@@ -13,6 +13,7 @@ import tflite
 
 from tests.cli.test_weigh import one_line
 from tests.tflite.build import graph, model, op, tensor
+from tests.tflite.damage import external
 from tests.tflite.files import tflite_files
 from tests.tflite.writer import Subgraph
 from weighbridge import BadModel, BadSpec, best_order, weigh
@@ -163,6 +164,15 @@ def test_what_stands_behind_the_flatbuffer_stays_there(tmp_path: Path) -> None:
     assert listed.model.behind
     stop = listed.start + 4 * len(listed.order)
     assert path.read_bytes()[stop:] == (tmp_path / "better.tflite").read_bytes()[stop:]
+
+
+def test_weights_in_other_files_are_looked_for_beside_it(tmp_path: Path) -> None:
+    path = write(tmp_path, external(48))
+    (tmp_path / "other").mkdir()
+    with pytest.raises(BadSpec, match="keeps weights in other files, which are looked for beside it"):
+        best_order(path, export=tmp_path / "other" / "better.tflite")
+    assert list((tmp_path / "other").iterdir()) == []
+    assert best_order(path, export=tmp_path / "better.tflite").exported is not None
 
 
 def test_a_signature_has_its_own_subgraph_put_in_order(tmp_path: Path) -> None:
