@@ -13,6 +13,7 @@ from tests.random_graphs import graphs
 from weighbridge.api import load
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
+from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node, Role, Tensor
 from weighbridge.memory import plan
 from weighbridge.memory.order import Ordering, least_peak
@@ -201,6 +202,48 @@ def test_what_takes_random_numbers_stays_in_its_order() -> None:
     found = least_peak(graph)
     assert found.is_least
     assert found.places == (0, 3, 1, 2, 4)
+
+
+def test_a_search_of_many_branches_ends_at_the_states_that_it_may_look_at() -> None:
+    """Two hundred nodes that each read of the forty before: no search ends, and the bound is one."""
+    r = random.Random(2)
+    tensors = {"x": Tensor("x", (50,), INT8, Role.INPUT)}
+    nodes: list[Node] = []
+    for place in range(200):
+        operands = r.sample(list(tensors)[-40:], min(len(tensors), r.choice([1, 2, 2, 3])))
+        tensors[f"t{place}"] = Tensor(f"t{place}", (r.randint(1, 100),), INT8, Role.ACTIVATION)
+        nodes.append(Node(f"n{place}", "custom", tuple(("x", one) for one in operands), (f"t{place}",)))
+    read = {one for node in nodes for one in node.inputs}
+    ends = tuple(one for node in nodes for one in node.outputs if one not in read)
+    graph = Graph("dense", tensors, tuple(nodes), ("x",), ends)
+    for most in (100, 6_000):
+        found = least_peak(graph, OPERATORS, most)
+        assert not found.is_least
+        assert most < found.states <= most + 200
+        assert found.bound_bytes < found.peak_bytes < found.before_bytes
+        assert peak_of(graph, found) == found.peak_bytes
+
+
+def test_of_thirty_two_branches_that_are_alike_the_bound_is_near_and_no_more_is_said() -> None:
+    """Any of them may come first, so that there are more states than the search looks at."""
+    graph = wide(32, 3)
+    found = least_peak(graph, OPERATORS, 5_000)
+    assert (found.bound_bytes, found.peak_bytes, found.before_bytes) == (32_768, 33_792, 270_336)
+    assert 5_000 < found.states <= 5_032
+    assert peak_of(graph, found) == found.peak_bytes
+
+
+def test_a_graph_with_a_cycle_is_none() -> None:
+    tensors = {
+        "x": Tensor("x", (3,), INT8, Role.INPUT),
+        **{name: Tensor(name, (3,), INT8, Role.ACTIVATION) for name in ("a", "b")},
+    }
+    nodes = (
+        Node("m", "add", (("x", "x"), ("y", "b")), ("a",)),
+        Node("n", "relu", (("x", "a"),), ("b",)),
+    )
+    with pytest.raises(GraphError, match="reads 'b', which is made later"):
+        Graph("cycle", tensors, nodes, ("x",), ("b",))
 
 
 def test_sizes_that_nobody_knows_are_said() -> None:

@@ -14,6 +14,8 @@ __all__ = ["Held", "Result", "Stretch"]
 _BEAM: Final = 32
 _BEAM_STEPS: Final = 40_000
 """Steps of the beam in all: of a long stretch it is narrower."""
+_BEAM_AFTER: Final = 4_000
+"""States after which a beam looks for an order: the search goes on without the states that cannot be better than that."""
 _TRIED: Final = 8
 """Nodes that are tried next from each place of the beam."""
 _MOST_FOR_FLOOR: Final = 2_000
@@ -42,7 +44,7 @@ class _Node(NamedTuple):
     """A node by its number in the stretch; sets of nodes are whole numbers with a bit for each.
 
     ``before`` have to have run, ``behind`` wait for it.  ``frees`` are the storages that nobody needs any more once all of their users
-    have run: pairs of bytes and users.
+    have run: pairs of bytes and users.  ``near`` are the nodes that read one of these, or wait for it: what it frees for them changes.
     """
 
     before: int
@@ -50,15 +52,19 @@ class _Node(NamedTuple):
     makes: int
     extra: int
     frees: tuple[tuple[int, int], ...]
+    near: int
 
 
 class _Step(NamedTuple):
-    """The nodes that have run, those that can run next, what is alive, and the most that was."""
+    """The nodes that have run, those that can run next, what is alive, and the most that was; ``waiting`` are those of the ready ones
+    that free as much as they make, and would cost more than the most that was.
+    """
 
     done: int
     ready: int
     alive: int
     peak: int
+    waiting: int = 0
 
 
 class Stretch(NamedTuple):
@@ -76,31 +82,45 @@ class Stretch(NamedTuple):
     def best(self, floor: int, most_states: int) -> Result:
         """The order with the smallest peak; as that is ``floor`` elsewhere, one that stays below is as good as any.
 
-        Beyond ``most_states`` states a beam finds the order, and the bound is what the search had come to.
+        Beyond ``most_states`` states a beam finds the order, and the bound is what the search had come to.  States that cannot end in
+        a better order than one that is known are not gone into.
         """
-        given = self._peak(range(len(self.nodes)), floor)
-        if given <= floor:
+        order: tuple[int, ...] = tuple(range(len(self.nodes)))
+        reached = self._peak(order, floor)
+        if reached <= floor:
             return Result(self.places, floor, floor, 1)
-        begin, first = self._settled(_Step(0, self._ready(), self.start, floor))
+        begin, first = self._settled(_Step(0, self._ready(), self.start, floor), self._ready())
         least, ways = {begin.done: begin.peak}, {begin.done: (0, first)}
-        heap = [(begin.peak, 0, begin)]
-        full = (1 << len(self.nodes)) - 1
-        while True:
+        heap, entered = [(begin.peak, 0, begin)], dict[int, int]()
+        full, is_beam_due = (1 << len(self.nodes)) - 1, True
+        while heap:
             peak, _, step = heappop(heap)
             if peak > least[step.done]:
                 continue
+            if is_beam_due and len(least) > min(_BEAM_AFTER, most_states):
+                is_beam_due = False
+                found, most = self._by_beam(begin, first)
+                order, reached = (found, most) if most < reached else (order, reached)
+            if peak >= reached:
+                break
             if step.done == full:
                 return Result(self._named(_way(ways, full)), peak, peak, len(least))
             if len(least) > most_states:
-                order, reached = self._by_beam(begin, first)
-                if given <= reached:
-                    order, reached = tuple(range(len(self.nodes))), given
                 return Result(self._named(order), reached, peak, len(least))
-            for place in _places(step.ready):
-                new, trail = self._settled(self._ran(step, place))
-                if new.peak < least.get(new.done, new.peak + 1):
-                    least[new.done], ways[new.done] = new.peak, (step.done, (place, *trail))
+            for new, trail in self._behind(step, reached, entered):
+                if new.peak < min(reached, least.get(new.done, reached)):
+                    least[new.done], ways[new.done] = new.peak, (step.done, trail)
                     heappush(heap, (new.peak, -new.done.bit_count(), new))
+        return Result(self._named(order), reached, reached, len(least))
+
+    def _behind(self, step: _Step, reached: int, entered: dict[int, int]) -> Iterator[tuple[_Step, tuple[int, ...]]]:
+        """The steps behind ``step`` with a peak below ``reached``, and what runs until then; ``entered`` keeps the known ones."""
+        for place in _places(step.ready):
+            done, most = step.done | 1 << place, max(step.peak, self._cost(step, place))
+            if most < min(reached, entered.get(done, reached)):
+                entered[done] = most
+                new, trail = self._settled(self._ran(step, place), self.nodes[place].near)
+                yield new, (place, *trail)
 
     def _named(self, order: Iterable[int]) -> tuple[int, ...]:
         return tuple(self.places[one] for one in order)
@@ -122,23 +142,29 @@ class Stretch(NamedTuple):
             if not self.nodes[one].before & ~done:
                 ready |= 1 << one
         alive = step.alive + node.makes - self._freed(done, place) - (0 if step.done else self.unread)
-        return _Step(done, ready, alive, max(step.peak, self._cost(step, place)))
+        waiting = step.waiting & ~(1 << place)
+        return _Step(done, ready, alive, max(step.peak, self._cost(step, place)), waiting)
 
-    def _settled(self, step: _Step) -> tuple[_Step, tuple[int, ...]]:
-        """The step after all nodes that may as well run at once, and these."""
+    def _settled(self, step: _Step, unsure: int) -> tuple[_Step, tuple[int, ...]]:
+        """The step after all nodes that may as well run at once, and these: they leave no more alive than there was, and cost no more
+        than has been alive already.  What the ready nodes but those of ``unsure`` free has not changed since they were looked at.
+        """
         trail: list[int] = []
-        while (place := self._safe(step)) is not None:
-            step = self._ran(step, place)
+        while True:
+            step = self._looked_at(step, unsure)
+            place = next((one for one in _places(step.waiting) if self._cost(step, one) <= step.peak), None)
+            if place is None:
+                return step, tuple(trail)
+            step, unsure = self._ran(step, place), self.nodes[place].near
             trail.append(place)
-        return step, tuple(trail)
 
-    def _safe(self, step: _Step) -> int | None:
-        """A node that leaves no more alive than there was, and costs no more than has been alive already."""
-        for place in _places(step.ready):
-            makes = self.nodes[place].makes
-            if self._cost(step, place) <= step.peak and makes <= self._freed(step.done | 1 << place, place):
-                return place
-        return None
+    def _looked_at(self, step: _Step, unsure: int) -> _Step:
+        """The step with those of the ``unsure`` nodes among the waiting that leave no more alive than there was."""
+        waiting = step.waiting
+        for place in _places(unsure & step.ready & ~waiting):
+            if self.nodes[place].makes <= self._freed(step.done | 1 << place, place):
+                waiting |= 1 << place
+        return step if waiting == step.waiting else _Step(step.done, step.ready, step.alive, step.peak, waiting)
 
     def _peak(self, order: Iterable[int], floor: int) -> int:
         step = _Step(0, 0, self.start, floor)
@@ -156,7 +182,7 @@ class Stretch(NamedTuple):
             wider: dict[int, tuple[_Step, _Trail]] = {}
             for step, trail in beam:
                 for place in self._tried(step):
-                    new, more = self._settled(self._ran(step, place))
+                    new, more = self._settled(self._ran(step, place), self.nodes[place].near)
                     known = wider.get(new.done)
                     if known is None or new.peak < known[0].peak:
                         wider[new.done] = (new, _Trail((place, *more), trail))
@@ -222,8 +248,12 @@ def stretch_of(
     for own, needed in enumerate(needs):
         for other in _places(needed):
             behind[other].append(own)
+    near = [_bits(behind[own]) for own in range(len(places))]
+    for own, freed in enumerate(frees):
+        for _, together in freed:
+            near[own] |= together
     nodes = tuple(
-        _Node(needs[own], tuple(behind[own]), makes[own], extra[place], tuple(frees[own]))
+        _Node(needs[own], tuple(behind[own]), makes[own], extra[place], tuple(frees[own]), near[own])
         for own, place in enumerate(places)
     )
     return Stretch(places, nodes, start, unread, base + _floor(nodes, number, held))
