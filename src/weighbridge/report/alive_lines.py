@@ -84,8 +84,7 @@ def _curve(curve: Curve, drawn: AliveMap, scale: _Scale) -> Iterator[Line]:
     steps, look = scale.steps, scale.look
     columns = [_column(curve, steps.of(place), scale) for place in range(len(steps.starts))]
     peak = None if curve.peak is None else steps.column_of(curve.peak)
-    shown = sorted(one.bytes for one in drawn.levels if one.bytes <= scale.top)
-    levels = {scale.band(size): size for size in shown}
+    levels = {scale.band(size): size for size in sorted(drawn.levels_by_size) if size <= scale.top}
     for band in reversed(range(_BANDS)):
         at = levels.get(band, scale.top if band == _BANDS - 1 else None)
         cells = [column[band] for column in columns]
@@ -136,8 +135,7 @@ def _mark(curve: Curve, steps: range, scale: _Scale) -> str:
 
 def _key(drawn: AliveMap, scale: _Scale) -> str:
     parts = [f"{scale.own.mark}: {drawn.means}"] if any(one.marked for one in drawn.curves) else []
-    for size in dict.fromkeys(one.bytes for one in drawn.levels):
-        names = " and ".join(one.name for one in drawn.levels if one.bytes == size)
+    for size, names in drawn.levels_by_size.items():
         parts.append(f"{scale.own.level if size <= scale.top else 'beyond the drawing'}: {exact(size)} B, {names}")
     together = scale.steps.together
     if len(scale.steps.starts) < scale.steps.total:

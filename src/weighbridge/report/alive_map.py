@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
@@ -67,6 +67,14 @@ class AliveMap(NamedTuple):
     curves: tuple[Curve, ...]
     levels: tuple[Level, ...] = ()
     means: str = ""
+
+    @property
+    def levels_by_size(self) -> Mapping[int, str]:
+        """Each amount once, with the names of all that have it."""
+        found: dict[int, list[str]] = {}
+        for one in self.levels:
+            found.setdefault(one.bytes, []).append(one.name)
+        return {size: " and ".join(names) for size, names in found.items()}
 
     @property
     def top_bytes(self) -> int:

@@ -22,6 +22,8 @@ __all__ = ["alive", "grids", "lines", "markdown", "said", "sentences", "subtitle
 
 _UNKNOWN: Final = "?"
 _NAME: Final = 60
+_LONG_NAME: Final = 200
+"""Where names stand in a table of their own: those of one file begin alike."""
 _ROWS: Final = 30
 
 
@@ -85,10 +87,10 @@ def sentences(found: Ordered) -> Iterator[str]:
 
 def alive(found: Ordered) -> AliveMap:
     """What is alive while each layer runs, as it is and, where layers move, reordered; the bound is a level."""
-    names = [printable(step.before_name, _NAME) for step in found.profile]
+    names = [printable(step.before_name, _LONG_NAME) for step in found.profile]
     curves = [Curve("as it is", names, [step.before_bytes for step in found.profile], _places(found.moved, "before"))]
     if found.moved:
-        names = [printable(step.after_name, _NAME) for step in found.profile]
+        names = [printable(step.after_name, _LONG_NAME) for step in found.profile]
         after = [step.after_bytes for step in found.profile]
         curves.append(Curve("reordered", names, after, _places(found.moved, "after")))
     return AliveMap(

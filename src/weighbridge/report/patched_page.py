@@ -40,6 +40,8 @@ __all__ = [
 
 _UNKNOWN: Final = "?"
 _NAME: Final = 60
+_LONG_NAME: Final = 200
+"""Where names stand in a table of their own: those of one file begin alike."""
 
 
 def lines(found: Patched, look: Look, *, all_rows: bool = False) -> Iterator[Line]:
@@ -79,7 +81,7 @@ def _drawings(found: Patched) -> Iterator[Drawing]:
 
 def alive(found: Patched) -> AliveMap:
     """What is alive while each layer runs, in one piece and in patches; what devices have are levels, and the stage is marked."""
-    names = [printable(one.name, _NAME) for one in found.steps]
+    names = [printable(one.name, _LONG_NAME) for one in found.steps]
     stage = frozenset(place for place, one in enumerate(found.steps) if one.in_stage)
     curves = (
         Curve("in one piece", names, [one.before_bytes for one in found.steps], stage),

@@ -13,6 +13,7 @@ from weighbridge.units import exact, significant
 __all__ = ["by_rows", "rings", "rows_peak"]
 
 _NAME: Final = 60
+_LONG_NAME: Final = 200
 _ROWS: Final = 30
 
 
@@ -60,7 +61,7 @@ def rings(found: Streamed, policy: str, *, all_rows: bool = False) -> Grid:
         "row by row: the rows of each map that are still to be read",
         tuple(Column(name, is_number=place > 0) for place, name in enumerate(columns)),
         tuple(
-            GridRow((printable(one.name, _NAME), exact(one.rows), exact(one.all_rows), _size(one.bytes)))
+            GridRow((printable(one.name, _LONG_NAME), exact(one.rows), exact(one.all_rows), _size(one.bytes)))
             for one in shown
         ),
         (

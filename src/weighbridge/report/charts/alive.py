@@ -33,16 +33,16 @@ def alive_chart(drawn: AliveMap) -> Chart:
         datasets[f"alive_{place}"] = tuple(_rows(curve, places, drawn.means))
         datasets[f"alive_peak_{place}"] = ({"peak_bytes": curve.peak_bytes},)
         panels.append(_panel(drawn, curve, place))
-    shown = [one for one in drawn.levels if one.bytes <= drawn.top_bytes]
-    datasets[_LEVELS] = tuple({"level": one.name, "level_bytes": one.bytes} for one in shown)
+    levels, top = drawn.levels_by_size, drawn.top_bytes
+    datasets[_LEVELS] = tuple({"level": name, "level_bytes": size} for size, name in levels.items() if size <= top)
     panel = Panel(
         altair.vconcat(*panels).resolve_scale(color="shared"),
         datasets,
         "; ".join(one.said for one in drawn.curves),
         (
             *(
-                f"{'grey line' if one in shown else 'beyond the drawing'}: {sized(one.bytes)}, {one.name}"
-                for one in drawn.levels
+                f"{'grey line' if size <= top else 'beyond the drawing'}: {sized(size)}, {name}"
+                for size, name in levels.items()
             ),
             *((note,) if note else ()),
         ),
