@@ -137,8 +137,9 @@ def test_the_page_on_json_has_the_keys_of_a_report(tmp_path: Path) -> None:
 
     report = weigh("alexnet", on="toy", fps=30, energy="45nm", battery="2000mAh@3.7V", train="adam", batches=[2])
     collect(json.loads(report.to_json()))
-    expected = [entry["expected"] for entry in weigh("alexnet", on="stm32l4r5", precision="int8").to_dict()["on"]]
-    collect([{key: value for key, value in one.items() if key != "by"} for entry in expected for one in entry])
+    (measured,) = weigh("alexnet", on="stm32l4r5", precision="int8", fps=30).to_dict()["on"]
+    collect([{key: value for key, value in one.items() if key != "by"} for one in measured["expected"]])
+    collect(measured["deadline"])
     collect(compress("alexnet", plan="deep-compression").to_dict())
     comparison = what_if("mlp", "low-rank=8").to_dict()
     collect({key: value for key, value in comparison.items() if key not in ("before", "after")})
