@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from tests.patches.interpolated import resize
 from weighbridge.graph import Graph, Node
 
 __all__ = ["run", "values_of"]
@@ -70,7 +71,9 @@ def _around(node: Node, sizes: tuple[int, int], taps: tuple[int, int]) -> tuple[
 
 
 def _windows(node: Node, x: Array, taps: tuple[int, int], fill: float) -> tuple[Array, Array]:
-    """(batch, channels, taps, rows, columns) of what lies under the windows, and for each tap and place whether it is inside."""
+    """(batch, channels, taps, rows, columns) of what lies under the windows, and for each tap and place whether it is inside: 2 in
+    the map, 1 in its padding, 0 where a last window reaches over both.
+    """
     stride, dilation = _pair(node.attributes["stride"]), _pair(node.attributes["dilation"])
     around = _around(node, x.shape[2:], taps)
     more = [0, 0]
@@ -88,7 +91,7 @@ def _windows(node: Node, x: Array, taps: tuple[int, int], fill: float) -> tuple[
         sizes.append(count)
     pads = [(before, after + extra) for (before, after), extra in zip(around, more, strict=True)]
     padded = np.pad(x, ((0, 0), (0, 0), *pads), constant_values=fill)
-    inside = np.pad(np.ones(x.shape[2:], bool), pads)
+    inside = np.pad(np.pad(np.full(x.shape[2:], 2), around, constant_values=1), [(0, extra) for extra in more])
     under, there = [], []
     for u, v in np.ndindex(*taps):
         down = slice(u * dilation[0], u * dilation[0] + (sizes[0] - 1) * stride[0] + 1, stride[0])
@@ -117,6 +120,106 @@ def _conv(node: Node, operands: Mapping[str, list[Array]]) -> Array:
     return _last(result, node)
 
 
+def _conv_transpose(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    """Each value of x times the kernel, added up where they land; then what is cropped, and what is left empty behind."""
+    x, w = _first(operands["x"][0], node), operands["w"][0]
+    if node.attributes["weight_layout"] == "o_spatial_i":
+        w = np.moveaxis(w, -1, 0)
+    stride, dilation = _pair(node.attributes["stride"]), _pair(node.attributes["dilation"])
+    groups, taps = node.attributes["groups"], w.shape[2:]
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, taps, strict=True)]
+    full = [(size - 1) * s + one for size, s, one in zip(x.shape[2:], stride, reach, strict=True)]
+    if node.attributes["padding"] in ("same_upper", "same_lower"):
+        sizes = [size * s for size, s in zip(x.shape[2:], stride, strict=True)]
+        totals = [max(a - b, 0) for a, b in zip(full, sizes, strict=True)]
+        befores = [total // 2 if node.attributes["padding"] == "same_upper" else total - total // 2 for total in totals]
+    else:
+        pads = _around(node, x.shape[2:], taps)
+        more = _pair(node.attributes["output_padding"])
+        sizes = [a - sum(pad) + one for a, pad, one in zip(full, pads, more, strict=True)]
+        befores = [pad[0] for pad in pads]
+    if node.attributes["output_size"] != ():
+        sizes = _pair(node.attributes["output_size"])
+    grouped = x.reshape(x.shape[0], groups, -1, *x.shape[2:])
+    weights = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    landed = np.zeros(
+        (x.shape[0], groups, w.shape[1], *(max(a, b + c) for a, b, c in zip(full, sizes, befores, strict=True)))
+    )
+    for u, v in np.ndindex(*taps):
+        product = np.einsum("bgirc,gio->bgorc", grouped, weights[..., u, v])
+        down = slice(u * dilation[0], u * dilation[0] + (x.shape[2] - 1) * stride[0] + 1, stride[0])
+        across = slice(v * dilation[1], v * dilation[1] + (x.shape[3] - 1) * stride[1] + 1, stride[1])
+        landed[..., down, across] += product
+    result = landed.reshape(x.shape[0], -1, *landed.shape[3:])
+    result = result[..., befores[0] : befores[0] + sizes[0], befores[1] : befores[1] + sizes[1]]
+    for bias in operands.get("b", ()):
+        result = result + bias.reshape(1, -1, 1, 1)
+    return _last(result, node)
+
+
+def _blocks(node: Node, x: Array) -> tuple[Array, int]:
+    return _first(x, node), node.attributes["block_size"]
+
+
+def _depth_to_space(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    x, block = _blocks(node, operands["x"][0])
+    b, c, rows, columns = x.shape
+    parts = x.reshape(b, block, block, c // block**2, rows, columns).transpose(0, 3, 4, 1, 5, 2)
+    return _last(parts.reshape(b, c // block**2, rows * block, columns * block), node)
+
+
+def _space_to_depth(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    x, block = _blocks(node, operands["x"][0])
+    b, c, rows, columns = x.shape
+    parts = x.reshape(b, c, rows // block, block, columns // block, block).transpose(0, 3, 5, 1, 2, 4)
+    return _last(parts.reshape(b, c * block**2, rows // block, columns // block), node)
+
+
+def _matmul(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    x, w = operands["x"][0], operands["w"][0]
+    x = np.swapaxes(x, -1, -2) if node.attributes["transpose_x"] else x
+    if node.attributes.get("transpose_w", node.attributes.get("weight_layout") == "oi"):
+        w = np.swapaxes(w, -1, -2)
+    return x @ w + sum(operands.get("b", ()))
+
+
+def _softmax(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    powers = np.exp(operands["x"][0])
+    return powers / powers.sum(node.attributes["axis"], keepdims=True)
+
+
+def _layer_norm(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    x = operands["x"][0]
+    axes = tuple(range(node.attributes["axis"] % x.ndim, x.ndim))
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+
+
+def _local_response(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    x, size = _first(operands["x"][0], node), node.attributes["size"]
+    before = (size - 1) // 2
+    squares = np.pad(x**2, ((0, 0), (before, size - 1 - before), (0, 0), (0, 0)))
+    sums = sum(squares[:, one : one + x.shape[1]] for one in range(size))
+    return _last(x / (1 + 0.1 * sums) ** 0.75, node)
+
+
+def _reduced(function: Callable[..., Array]) -> Callable[[Node, Mapping[str, list[Array]]], Array]:
+    return lambda node, operands: function(
+        operands["x"][0], axis=node.attributes["axes"], keepdims=bool(node.attributes["keep_dims"])
+    )
+
+
+def _squeeze(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    axes = node.attributes["axes"]
+    return operands["x"][0].squeeze(None if axes == "ones" else axes)
+
+
+def _adaptive_average_pool(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    x = _first(operands["x"][0], node)
+    down, across = _pair(node.attributes["output_size"])
+    parts = x.reshape(*x.shape[:2], down, x.shape[2] // down, across, x.shape[3] // across)
+    return _last(parts.mean((3, 5)), node)
+
+
 def _max_pool(node: Node, operands: Mapping[str, list[Array]]) -> Array:
     x = _first(operands["x"][0], node)
     under, _ = _windows(node, x, _pair(node.attributes["kernel"]), -np.inf)
@@ -126,7 +229,7 @@ def _max_pool(node: Node, operands: Mapping[str, list[Array]]) -> Array:
 def _average_pool(node: Node, operands: Mapping[str, list[Array]]) -> Array:
     x = _first(operands["x"][0], node)
     under, inside = _windows(node, x, _pair(node.attributes["kernel"]), 0.0)
-    counted = len(inside) if node.attributes["count_include_pad"] else inside.sum(axis=0)
+    counted = (inside >= (1 if node.attributes["count_include_pad"] else 2)).sum(axis=0)
     return _last(under.sum(axis=2) / counted, node)
 
 
@@ -192,6 +295,28 @@ _RULES: dict[str, Callable[[Node, Mapping[str, list[Array]]], Array]] = {
     "slice": _slice,
     "split": _split,
     "part": _part,
+    "conv_transpose": _conv_transpose,
+    "resize": resize,
+    "depth_to_space": _depth_to_space,
+    "space_to_depth": _space_to_depth,
+    "adaptive_average_pool": _adaptive_average_pool,
+    "matmul": _matmul,
+    "linear": _matmul,
+    "softmax": _softmax,
+    "layer_norm": _layer_norm,
+    "local_response_norm": _local_response,
+    "reduce_mean": _reduced(np.mean),
+    "reduce_max": _reduced(np.max),
+    "reshape": lambda node, operands: operands["x"][0].reshape(node.attributes["shape"]),
+    "squeeze": _squeeze,
+    "unsqueeze": lambda node, operands: np.expand_dims(operands["x"][0], node.attributes["axes"]),
+    "expand": lambda node, operands: operands["x"][0] * np.ones(node.attributes["shape"]),
+    "tile": lambda node, operands: np.tile(operands["x"][0], node.attributes["repeats"]),
+    "roll": lambda node, operands: np.roll(operands["x"][0], node.attributes["shifts"], node.attributes["axes"]),
+    "gather": lambda node, operands: operands["x"][0].take(operands["indices"][0], node.attributes["axis"]),
+    "prelu": _of(lambda x, slope: np.where(x < 0, x * slope, x)),
+    "quantize": lambda node, operands: np.round(operands["x"][0] / _scales(node, operands)),
+    "dequantize": lambda node, operands: operands["x"][0] * _scales(node, operands),
     "transpose": lambda node, operands: operands["x"][0].transpose(node.attributes["permutation"]),
     "concat": lambda node, operands: np.concatenate(operands["xs"], node.attributes["axis"]),
     "sum": _of(lambda *xs: sum(xs)),
@@ -204,6 +329,15 @@ _RULES: dict[str, Callable[[Node, Mapping[str, list[Array]]], Array]] = {
     "identity": _of(lambda x: x),
     "dropout": _of(lambda x: x),
 }
+
+
+def _scales(node: Node, operands: Mapping[str, list[Array]]) -> Array:
+    """Scales, of which the square is taken so that none is 0, along their axis."""
+    (scale,), x = operands["scale"], operands["x"][0]
+    shape = [1] * x.ndim
+    if scale.size > 1:
+        shape[node.attributes["axis"]] = scale.size
+    return scale.reshape(shape) ** 2 + 0.1
 
 
 def _bound(node: Node, name: str) -> float | None:

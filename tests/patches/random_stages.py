@@ -81,8 +81,9 @@ class _Growing:
         kernel = (self.draw(st.integers(1, 3)), self.draw(st.integers(1, 3)))
         around = self.draw(st.tuples(*[st.integers(0, (side - 1) // 2) for side in (*kernel, *kernel)]))
         attributes = {**self.window(), "kernel": kernel, "padding": around, "dilation": 1}
+        attributes["ceil_mode"] = self.draw(st.booleans())
         if self.draw(st.booleans()):
-            return self.add("max_pool", [("x", x)], {**attributes, "ceil_mode": self.draw(st.booleans())})
+            return self.add("max_pool", [("x", x)], attributes)
         return self.add("average_pool", [("x", x)], {**attributes, "count_include_pad": self.draw(st.booleans())})
 
     def residual(self, x: str) -> str:
@@ -141,6 +142,113 @@ class _Growing:
         )
         return self.add("mul", [("a", x), ("b", self.stored(shape))])
 
+    @property
+    def rows(self) -> int:
+        return 1 if self.last else 2
+
+    def sizes(self, x: str) -> tuple[int, int]:
+        return self.shape(x)[self.rows : self.rows + 2]
+
+    def shuffled(self, x: str) -> str:
+        """As ShuffleNet does it: groups of channels, taken in turns."""
+        shape, axis, c = self.shape(x), self.channel_axis, self.channels(x)
+        if c % 2 or 1 in self.sizes(x):
+            return x
+        apart = (*shape[:axis], 2, c // 2, *shape[axis + 1 :])
+        order = [*range(len(apart))]
+        order[axis : axis + 2] = axis + 1, axis
+        y = self.add("reshape", [("x", x)], {"shape": apart})
+        y = self.add("transpose", [("x", y)], {"permutation": tuple(order)})
+        return self.add("reshape", [("x", y)], {"shape": shape})
+
+    def unshuffled_pixels(self, x: str) -> str:
+        """Pixels laid out as channels or the other way round, as an operator or as reshapes."""
+        c, (down, across) = self.channels(x), self.sizes(x)
+        if c % 4 == 0:
+            return self.add("depth_to_space", [("x", x)], {"block_size": 2, "layout": self.layout})
+        if down % 2 or across % 2 or 4 * c > _MOST_CHANNELS or min(down, across) < 4:
+            return x
+        if self.last or self.draw(st.booleans()):
+            return self.add("space_to_depth", [("x", x)], {"block_size": 2, "layout": self.layout})
+        y = self.add("reshape", [("x", x)], {"shape": (1, c, down // 2, 2, across // 2, 2)})
+        y = self.add("transpose", [("x", y)], {"permutation": (0, 1, 3, 5, 2, 4)})
+        return self.add("reshape", [("x", y)], {"shape": (1, 4 * c, down // 2, across // 2)})
+
+    def resized(self, x: str) -> str:
+        mode = self.draw(st.sampled_from(["nearest", "linear", "cubic"]))
+        coordinates = st.sampled_from(
+            ["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners", "tf_half_pixel_for_nn"]
+        )
+        rounding = st.sampled_from(["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+        attributes = {"mode": mode, "coordinates": self.draw(coordinates), "rounding": self.draw(rounding)}
+        if self.draw(st.booleans()):
+            wanted = {"scales": tuple(self.draw(st.sampled_from([1.0, 2.0, 1.5, 3.0])) for _ in range(2))}
+        else:
+            wanted = {"sizes": tuple(self.draw(st.integers(2, 2 * size + 1)) for size in self.sizes(x))}
+        return self.add("resize", [("x", x)], {**attributes, **wanted, "axes": (self.rows, self.rows + 1)})
+
+    def transposed(self, x: str) -> str:
+        c_i = self.channels(x)
+        groups = self.draw(st.sampled_from([one for one in (1, 2) if c_i % one == 0]))
+        taps = (self.draw(st.integers(1, 4)), self.draw(st.integers(1, 4)))
+        window = {**self.window(), "groups": groups}
+        if self.last:
+            w, window["weight_layout"] = self.stored((2, *taps, c_i)), "o_spatial_i"
+            window["groups"] = 1
+        else:
+            w, window["weight_layout"] = self.stored((c_i, 2 // groups, *taps)), "io_spatial"
+        if not isinstance(window["padding"], str):
+            window["output_padding"] = self.draw(st.tuples(st.integers(0, 1), st.integers(0, 1)))
+        return self.add("conv_transpose", [("x", x), ("w", w), ("b", self.stored((2,)))], window)
+
+    def mixed(self, x: str) -> str:
+        """What puts channels together, or goes along them."""
+        c, axis, shape = self.channels(x), self.channel_axis, self.shape(x)
+        chosen = self.draw(
+            st.sampled_from(
+                ["softmax", "local_response_norm", "roll", "gather", "prelu", "tile", "quantize", "mean", "last"]
+            )
+        )
+        if chosen == "softmax":
+            return self.add("softmax", [("x", x)], {"axis": axis})
+        if chosen == "local_response_norm":
+            return self.add(chosen, [("x", x)], {"size": self.draw(st.integers(1, 5)), "layout": self.layout})
+        if chosen == "roll":
+            return self.add("roll", [("x", x)], {"shifts": (1,), "axes": (axis,)})
+        if chosen == "prelu":
+            slope = tuple(c if one == axis else 1 for one in range(4))
+            return self.add("prelu", [("x", x), ("slope", self.stored(slope))])
+        if chosen == "quantize":
+            y = self.add("quantize", [("x", x), ("scale", self.stored((c,)))], {"axis": axis, "dtype": "int8"})
+            return self.add("dequantize", [("x", y), ("scale", self.stored(()))], {"axis": axis})
+        if chosen == "tile" and 2 * c <= _MOST_CHANNELS:
+            return self.add("tile", [("x", x)], {"repeats": tuple(2 if one == axis else 1 for one in range(4))})
+        if chosen == "mean":
+            keeps = 1 in self.sizes(x) or self.draw(st.booleans())
+            y = self.add("reduce_mean", [("x", x)], {"axes": (axis,), "keep_dims": keeps})
+            y = y if keeps else self.add("unsqueeze", [("x", y)], {"axes": (axis,)})
+            return (
+                self.add("expand", [("x", y)], {"shape": shape})
+                if self.draw(st.booleans())
+                else self.add("mul", [("a", x), ("b", y)])
+            )
+        if chosen == "last" and self.last:
+            y = self.add("layer_norm", [("x", x)], {"axis": -1})
+            if self.draw(st.booleans()):
+                return self.add("linear", [("x", y), ("w", self.stored((3, c))), ("b", self.stored((3,)))])
+            return self.add("matmul", [("x", y), ("w", self.stored((c, 3)))], {"transpose_w": False})
+        return x
+
+    def pooled_to(self, x: str) -> str:
+        sizes = self.sizes(x)
+        if any(size % 2 or size < 4 for size in sizes):
+            return x
+        return self.add(
+            "adaptive_average_pool",
+            [("x", x)],
+            {"output_size": tuple(size // 2 for size in sizes), "layout": self.layout},
+        )
+
     def turned(self, x: str) -> str:
         """In the other layout."""
         self.last = not self.last
@@ -161,6 +269,13 @@ _STEPS = (
     "cropped",
     "scaled",
     "turned",
+    "shuffled",
+    "unshuffled_pixels",
+    "resized",
+    "transposed",
+    "mixed",
+    "mixed",
+    "pooled_to",
 )
 
 
@@ -178,7 +293,7 @@ def random_stages(draw: st.DrawFn) -> tuple[Graph, str]:
             growing.builder.take_back(start)
             growing.last = last
             continue
-        if min(growing.shape(found)) < 1:
+        if min(growing.shape(found)) < 1 or max(growing.shape(found)) > 80:
             growing.builder.take_back(start)
             growing.x, growing.last = before, last
             continue

@@ -12,6 +12,7 @@ from tests.patches.random_stages import random_stages
 from weighbridge.api import load
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
+from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.operators.halo import Span
 from weighbridge.operators.table import OPERATORS
@@ -50,7 +51,12 @@ def boxes(graph: Graph, stage: Stage, rows: int, columns: int):
 def agrees(graph: Graph, stage: Stage, rows: int, columns: int) -> None:
     held = run(graph, values_of(graph), stage.nodes)
     for box in boxes(graph, stage, rows, columns):
-        part = part_of(graph, stage, box, OPERATORS)
+        try:
+            part = part_of(graph, stage, box, OPERATORS)
+        except BadSpec as error:
+            assert error.where == "grid", error
+            assert stage.last.operator in ("depth_to_space", "reshape")
+            continue
         np.testing.assert_allclose(computed(graph, stage, part, held), cut(held[stage.output], box), atol=1e-9)
 
 

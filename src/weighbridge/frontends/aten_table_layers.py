@@ -8,7 +8,7 @@ from typing import Final
 from weighbridge.errors import GraphError
 from weighbridge.frontends.aten_call import As, AtenCall, Rule, bind
 from weighbridge.frontends.foreign import Step
-from weighbridge.graph import Attribute
+from weighbridge.graph import UNKNOWN, Attribute
 
 __all__ = ["RULES_LAYERS", "max_window", "spatial"]
 
@@ -156,20 +156,45 @@ def _pools(rank: int) -> dict[str, Rule]:
 _POOLING: Final[dict[str, Rule]] = {**_pools(1), **_pools(2), **_pools(3)}
 
 
-def _resize(rank: int, mode: str, *, antialias: bool = False) -> Rule:
-    """The size of the result is given, or (in the forms ``vec``) one scale an axis: the product is rounded down."""
+def _resize(rank: int, mode: str, *, antialias: bool = False, exact: bool = False) -> Rule:
+    """The size of the result is given, or (in the forms ``vec``) one scale an axis: the product is rounded down.
+
+    ``exact`` are nearest neighbours of the middle of a place and not of its beginning.
+    """
 
     def attributes(call: AtenCall) -> Mapping[str, Attribute]:
         size = call.integers("output_size")
         if not size:
             size = _scaled(call, rank)
-        return {"axes": tuple(range(2, 2 + rank)), "sizes": size, "mode": mode, "antialias": antialias}
+        return {
+            "axes": tuple(range(2, 2 + rank)),
+            "sizes": size,
+            "mode": mode,
+            "antialias": antialias,
+            "coordinates": _coordinates(call, size, mode, exact=exact),
+            "rounding": "floor",
+        }
 
     def rule(call: AtenCall) -> Sequence[Step]:
         source = call.operand("input" if call.has("input") else "self")
         return (Step("resize", (("x", source),), attributes(call), call.outputs),)
 
     return rule
+
+
+def _coordinates(call: AtenCall, sizes: tuple[int, ...], mode: str, *, exact: bool) -> Attribute:
+    """How places are mapped (UpSample.h); unknown where a scale is given that is not that of the sizes, as it is used in their place."""
+    if call.integer("align_corners", 0):
+        return "align_corners"
+    given = call.get("scale_factors")
+    scales = given if isinstance(given, tuple) else tuple(call.get(f"scales{axis}") for axis in ("_d", "_h", "_w", ""))
+    factors = [scale for scale in scales if isinstance(scale, int | float)]
+    old = call.type("input" if call.has("input") else "self").shape[2:]
+    if factors and [size * scale for size, scale in zip(old, factors, strict=False)] != list(sizes):
+        return UNKNOWN
+    if mode == "nearest":
+        return "tf_half_pixel_for_nn" if exact else "asymmetric"
+    return "half_pixel"
 
 
 def _scaled(call: AtenCall, rank: int) -> tuple[int, ...]:
@@ -200,7 +225,7 @@ _SAMPLE: Final = As("grid_sample", "x=input grid=grid", _grid)
 
 _SAMPLING: Final[dict[str, Rule]] = {
     **{f"aten.upsample_nearest{rank}d": _resize(rank, "nearest") for rank in (1, 2, 3)},
-    **{f"aten._upsample_nearest_exact{rank}d": _resize(rank, "nearest") for rank in (1, 2, 3)},
+    **{f"aten._upsample_nearest_exact{rank}d": _resize(rank, "nearest", exact=True) for rank in (1, 2, 3)},
     "aten.upsample_linear1d": _resize(1, "linear"),
     "aten.upsample_bilinear2d": _resize(2, "linear"),
     "aten.upsample_trilinear3d": _resize(3, "linear"),

@@ -110,6 +110,7 @@ def _resize(call: Foreign) -> Sequence[Step]:
         "antialias": bool(call.get("antialias", 0)),
         "mode": _MODES.get(call.get("mode", "nearest"), call.get("mode", "nearest")),
         "scales": call.get("scales") or "none",
+        **_coordinates(call),
     }
     pairs = [("x", call.operand(0))]
     for position, word in words.items():
@@ -127,6 +128,16 @@ def _resize(call: Foreign) -> Sequence[Step]:
     if attributes.get("sizes", "none") != "none":
         attributes["scales"] = "none"
     return (Step("resize", pairs, attributes, call.outputs),)
+
+
+def _coordinates(call: Foreign) -> dict[str, Attribute]:
+    """Before opset 11 places of the result were those of x by the scale, rounded down."""
+    if call.version < 11 or call.op == "Upsample":
+        return {"coordinates": "asymmetric", "rounding": "floor"}
+    return {
+        "coordinates": call.get("coordinate_transformation_mode", "half_pixel"),
+        "rounding": call.get("nearest_mode", "round_prefer_floor"),
+    }
 
 
 _MODES: Final = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}

@@ -41,10 +41,23 @@ def _resize(mode: str) -> Rule:
         sizes, stated = call.sizes(1), len(call.stated[0].shape) if call.stated else 4
         if call.rank(0) not in (4, None) or (sizes is None and stated != 4):
             raise GraphError("an image has 4 dimensions")
-        attributes: dict[str, Attribute] = {"sizes": UNKNOWN if sizes is None else sizes, "axes": (1, 2), "mode": mode}
+        attributes: dict[str, Attribute] = {
+            "sizes": UNKNOWN if sizes is None else sizes,
+            "axes": (1, 2),
+            "mode": mode,
+            **_coordinates(call, mode),
+        }
         return (Step("resize", bind(call, "x sizes"), attributes, call.outputs),)
 
     return rule
+
+
+def _coordinates(call: Foreign, mode: str) -> dict[str, Attribute]:
+    """Of nearest neighbours corners that are aligned are rounded, all others rounded down (tensorflow/lite/kernels/internal/reference)."""
+    if call.get("align_corners", 0):
+        return {"coordinates": "align_corners", "rounding": "round_prefer_ceil"}
+    centred = "half_pixel" if mode != "nearest" else "tf_half_pixel_for_nn"
+    return {"coordinates": centred if call.get("half_pixel_centers", 0) else "asymmetric", "rounding": "floor"}
 
 
 def _block(call: Foreign) -> Mapping[str, Attribute]:

@@ -38,7 +38,10 @@ def maps_of(graph: Graph, nodes: Iterable[Node], operators: Mapping[str, Op]) ->
         for slot, tensor in slots_of(node):
             if tensor not in axes:
                 continue
-            shape, to = graph.tensors[tensor].shape or (), goes_on.get(slot, {})
+            shape, to = graph.tensors[tensor].shape or (), dict(goes_on.get(slot, {}))
+            if len(shape) == len(graph.tensors[node.outputs[0]].shape or ()):
+                # A row by itself may be needed for every row of the result.
+                to = {axis: axis for axis, size in enumerate(shape) if size == 1} | to
             rows, columns = axes[tensor]
             kept = _gone(rows, to), _gone(columns, to)
             if any(
@@ -104,14 +107,14 @@ def _going_on(
 
 
 def _moved_by(op: Op, call: Call, axis: int, size: int) -> Iterator[tuple[Slot, int]]:
-    """The axes of operands of which another part is needed for the last than for the first place of an axis of the result.
-
-    Of an axis of one place the second is that behind it, outside the result.
-    """
+    """The axes of operands that a place before the result needs another part of than one behind it: there no border gets in the way."""
     needs = []
-    for span in (Span(0, 1), Span(max(size - 1, 1), max(size, 2))):
+    for span in (Span(-1, 0), Span(size, size + 1)):
         box: Box = tuple(span if place == axis else one for place, one in enumerate(whole(call.outputs[0].shape)))
-        needed = None if op.halo_rule is None else op.halo_rule(call, op.grain(call, box))
+        try:
+            needed = None if op.halo_rule is None else op.halo_rule(call, op.grain(call, box))
+        except GraphError:
+            return
         if needed is None:
             return
         needs.append(needed)
