@@ -129,12 +129,12 @@ def _room(device: Device, made: Patched) -> Room:
     if memory is None:
         return Room(device.name, None, None, None, None, None)
     room, after = memory.block_bytes, made.after_bytes
-    before = "fits" if made.before_bytes <= room else "does not fit"
-    if after is None:
-        return Room(device.name, memory.name, room, before, None, None)
-    return Room(
-        device.name, memory.name, room, before, "fits" if after <= room else "does not fit", max(0, after - room)
+    before, with_patches, by_rows = (
+        None if size is None else "fits" if size <= room else "does not fit"
+        for size in (made.before_bytes, after, made.by_rows_bytes)
     )
+    short = None if after is None else max(0, after - room)
+    return Room(device.name, memory.name, room, before, with_patches, short, by_rows)
 
 
 def _grids(grid: object) -> Iterator[Grid]:

@@ -35,7 +35,7 @@ def test_the_paper_in_words() -> None:
             "row by row: peak 175,616 B in place of 1,404,928 B, 8.000 times less, and no MAC done twice: "
             "the first 13 layers, up to block4.project, with rings of 1 to 3 rows"
         ),
-        "stm32f746, 327,680 B of SRAM: in one piece it does not fit, in patches it fits",
+        "stm32f746, 327,680 B of SRAM: in one piece it does not fit, in patches it fits, row by row it fits",
     ]
 
 

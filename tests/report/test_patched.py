@@ -187,6 +187,8 @@ def test_row_by_row(found: Patched) -> None:
     assert "row by row: peak 175,616 B in place of 1,404,928 B, 8.000 times less, and no MAC done twice" in shown
     assert "with rings of 1 to 3 rows" in shown
     assert f"{sum(one.bytes for one in streamed.rings):,} B in all rings" in shown
+    assert [one.by_rows for one in found.on] == ["fits", "fits"]
+    assert "in patches it fits, row by row it fits" in shown
     held = replace(found, with_input=True)
     assert f"row by row: peak {119_616 + 25_088 + 150_528:,} B" in text(held, Look(100))
 
@@ -219,3 +221,12 @@ def test_a_stage_of_unknown_size_is_not_told_of_row_by_row(found: Patched) -> No
     unknown = dict.fromkeys(found.streamed.peak_bytes)
     odd = replace(found, streamed=found.streamed._replace(peak_bytes=unknown))
     assert "row by row: peak" not in text(odd, Look(100))
+
+
+def test_a_board_that_patches_are_too_large_for_and_rows_are_not() -> None:
+    asked: dict[str, Any] = {"last": "block4.project", "grid": "4x4", "reserve": {"sram": 327_680 - 300_000}}
+    found = in_patches("mobilenet_v2", precision="int8", on="stm32f746", **asked)
+    (room,) = found.on
+    assert (found.after_bytes, found.by_rows_bytes, room.available_bytes) == (312_816, 295_232, 300_000)
+    assert (room.before, room.after, room.by_rows, room.short_bytes) == ("does not fit", "does not fit", "fits", 12_816)
+    assert "in patches it does not fit by 12,816 B, row by row it fits" in " ".join(text(found, Look(100)).split())

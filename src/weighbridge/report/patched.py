@@ -18,10 +18,11 @@ SCHEMA: Final = 1
 
 
 class Room(NamedTuple):
-    """What a device has for activations, in one piece, and whether that is enough without patches and with them.
+    """What a device has for activations, in one piece, and whether that is enough without patches, with them, and row by row.
 
     ``available_bytes`` are those of the memory ``region``; None, and no verdict, where the device has none for activations.  A verdict
-    is "fits" or "does not fit"; ``short_bytes`` are missing with patches, 0 where it fits.
+    is "fits" or "does not fit"; ``short_bytes`` are missing with patches, 0 where it fits.  ``by_rows`` is None where nothing is told of
+    the stage row by row.
     """
 
     device: str
@@ -30,6 +31,7 @@ class Room(NamedTuple):
     before: str | None
     after: str | None
     short_bytes: int | None
+    by_rows: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,13 @@ class Patched:
         if self.plan is None:
             return None
         return (self.plan.with_input_bytes if self.with_input else self.plan.peak_bytes)[self.policy]
+
+    @property
+    def by_rows_bytes(self) -> int | None:
+        """The peak with the stage row by row; None where nothing is told of that, and where a size is unknown."""
+        if self.streamed is None:
+            return None
+        return (self.streamed.with_input_bytes if self.with_input else self.streamed.peak_bytes)[self.policy]
 
     @property
     def steps(self) -> tuple[Alive, ...]:

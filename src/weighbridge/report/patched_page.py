@@ -147,8 +147,8 @@ def sentences(found: Patched) -> Iterator[str]:
         yield _outcome(found.before_bytes, after, _what(plan))
         yield from _limit(plan, found.policy, with_input=found.with_input)
         yield _work(plan)
-    if found.streamed is not None:
-        yield from by_rows(found.streamed, found.policy, found.before_bytes, with_input=found.with_input)
+    if found.streamed is not None and found.by_rows_bytes is not None:
+        yield by_rows(found.streamed, found.before_bytes, found.by_rows_bytes)
     for one in found.on:
         if one.available_bytes is None:
             yield f"{printable(one.device, _NAME)}: it has no memory for activations"
@@ -156,7 +156,8 @@ def sentences(found: Patched) -> Iterator[str]:
         room = f"{exact(one.available_bytes)} B of {printable(one.region or '', _NAME)}"
         with_patches = "" if one.after is None else f", in patches it {one.after}"
         short = f" by {exact(one.short_bytes)} B" if one.short_bytes else ""
-        yield f"{printable(one.device, _NAME)}, {room}: in one piece it {one.before}{with_patches}{short}"
+        rows = "" if one.by_rows is None else f", row by row it {one.by_rows}"
+        yield f"{printable(one.device, _NAME)}, {room}: in one piece it {one.before}{with_patches}{short}{rows}"
 
 
 def _outcome(before: int, after: int, what: str) -> str:

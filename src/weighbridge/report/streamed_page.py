@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from weighbridge.errors import printable
@@ -10,29 +9,20 @@ from weighbridge.patches.streamed import Ring, Streamed
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.units import exact, significant
 
-__all__ = ["by_rows", "rings", "rows_peak"]
+__all__ = ["by_rows", "rings"]
 
 _NAME: Final = 60
 _LONG_NAME: Final = 200
 _ROWS: Final = 30
 
 
-def rows_peak(found: Streamed, policy: str, *, with_input: bool) -> int | None:
-    """The peak with the stage row by row."""
-    return (found.with_input_bytes if with_input else found.peak_bytes)[policy]
-
-
-def by_rows(found: Streamed, policy: str, before: int, *, with_input: bool) -> Iterator[str]:
-    """What the stage row by row comes to; nothing where a size is unknown."""
-    after = rows_peak(found, policy, with_input=with_input)
-    if after is None:
-        return
+def by_rows(found: Streamed, before: int, after: int) -> str:
+    """What the stage row by row makes of the peak ``before``."""
     stage = "one layer" if len(found.nodes) == 1 else f"{exact(len(found.nodes))} layers"
     outcome = f"{significant(before / after)} times less" if after < before else "not less"
-    held = _held(found.rings)
-    yield (
+    return (
         f"row by row: peak {exact(after)} B in place of {exact(before)} B, {outcome}, and no MAC done twice: "
-        f"the first {stage}, up to {printable(found.last, _NAME)}, with {held}"
+        f"the first {stage}, up to {printable(found.last, _NAME)}, with {_held(found.rings)}"
     )
 
 
