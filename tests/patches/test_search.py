@@ -13,10 +13,11 @@ from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.memory import plan
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.plan import Grid, planned
+from weighbridge.patches.part import Known
+from weighbridge.patches.plan import Grid, least_in, peaks_in, planned
 from weighbridge.patches.rows import RowRules
 from weighbridge.patches.search import Searched, best_in_rows, searched
-from weighbridge.patches.stage import stages
+from weighbridge.patches.stage import stage_to, stages
 from weighbridge.patches.streamed import in_rows
 
 GRIDS = (Grid(2, 2), Grid(3, 3), Grid(5, 2))
@@ -133,3 +134,20 @@ def test_row_by_row_the_stage_that_is_asked_for() -> None:
     assert best_in_rows(branched(), "live", last="gated") is None
     assert best_in_rows(branched(), "eager") is None
     assert best_in_rows(widening(), "live") is None
+
+
+@pytest.mark.parametrize("policy", ["pair", "live", "pair_in_place", "live_in_place"])
+@pytest.mark.parametrize("name", ["branched", "mobilenet_v2:resolution=64", "squeezenet:resolution=67"])
+def test_one_patch_never_has_more_than_all_have(name: str, policy: str) -> None:
+    """What lets a grid be passed over is a lower bound of its peak."""
+    graph = branched() if name == "branched" else deployed(name)
+    known = Known()
+    for end, grid in product(stages(graph, OPERATORS)[:12], GRIDS):
+        try:
+            stage = stage_to(graph, end, OPERATORS)
+            peaks = peaks_in(graph, stage, grid, known=known)
+        except BadSpec:
+            continue
+        least = least_in(graph, stage, grid, OPERATORS, in_place=policy.endswith("in_place"), known=known)
+        assert 0 < least <= peaks.stage_bytes(policy)
+        assert peaks == peaks_in(graph, stage, grid)

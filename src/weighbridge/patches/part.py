@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
+from typing import Final
 
 from weighbridge.errors import BadSpec, GraphError
 from weighbridge.graph import Graph, Node, Role, Tensor
@@ -15,7 +16,10 @@ from weighbridge.passes.rewrite import call_of
 from weighbridge.patches.maps import slots_of
 from weighbridge.patches.stage import Stage
 
-__all__ = ["Part", "boxes_of", "needed_by", "part_of"]
+__all__ = ["Known", "Part", "boxes_of", "needed_by", "part_of"]
+
+_MOST_KNOWN: Final = 100_000
+"""So many answers of nodes are kept, some tens of megabytes."""
 
 
 class Part(NamedTuple):
@@ -33,26 +37,59 @@ class _Cut(NamedTuple):
     there: Needs
 
 
-def part_of(graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op], *, clipped: bool = True) -> Part:
+class _Answer(NamedTuple):
+    """A cut, and the box of each operand that is there of it, of one that is read twice the smallest around both."""
+
+    cut: _Cut
+    reads: Mapping[str, Box]
+
+
+class Known:
+    """What the nodes of one graph answered, for whoever asks about many parts of many stages of it: most questions come again."""
+
+    def __init__(self) -> None:
+        self._answers: dict[object, _Answer] = {}
+
+    def get(self, key: object) -> _Answer | None:
+        return self._answers.get(key)
+
+    def keep(self, key: object, answer: _Answer) -> None:
+        if len(self._answers) >= _MOST_KNOWN:
+            self._answers.clear()
+        self._answers[key] = answer
+
+
+def part_of(
+    graph: Graph,
+    stage: Stage,
+    box: Box,
+    operators: Mapping[str, Op],
+    *,
+    clipped: bool = True,
+    known: Known | None = None,
+) -> Part:
     """The part of ``stage`` that computes ``box`` of its output.
 
     With ``clipped`` halos end at the borders of the maps, where padding takes their place, so that the part computes what the whole
     does; without it they go on beyond, as if every patch lay in the middle: what a runtime computes that makes no difference.
     Of a tensor that several nodes need different boxes of, the smallest box around them is computed, and each reads its own where it
-    lies.  The input of the network is of role ``state``, as a variable that lies elsewhere: it is not held by the part.
+    lies.  The input of the network is of role ``state``, as a variable that lies elsewhere: it is not held by the part.  ``known`` has
+    what was answered of the same graph before.
 
     Raises ``BadSpec`` for a node that has to see everything, by its name.
     """
-    boxes, cuts = _needed(graph, stage, box, operators, clipped=clipped)
+    boxes, cuts = _needed(graph, stage, box, operators, clipped=clipped, known=known)
     return Part(_graph(graph, stage, boxes, cuts, operators), boxes)
 
 
-def boxes_of(graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op]) -> Mapping[str, Box]:
+def boxes_of(
+    graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op], known: Known | None = None
+) -> Mapping[str, Box]:
     """The boxes of all tensors that ``box`` of the stage's output needs.  Raises ``BadSpec`` as ``part_of`` does.
 
     Along each axis they follow from the box along that axis alone, as windows are rectangles.
     """
-    return _needed(graph, stage, box, operators, clipped=True)[0]
+    return _needed(graph, stage, box, operators, clipped=True, known=known)[0]
 
 
 def needed_by(graph: Graph, node: Node, boxes: dict[str, Box], operators: Mapping[str, Op], stage: Stage) -> Needs:
@@ -64,14 +101,35 @@ def needed_by(graph: Graph, node: Node, boxes: dict[str, Box], operators: Mappin
 
 
 def _needed(
-    graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op], *, clipped: bool
+    graph: Graph, stage: Stage, box: Box, operators: Mapping[str, Op], *, clipped: bool, known: Known | None
 ) -> tuple[dict[str, Box], dict[str, _Cut]]:
     boxes: dict[str, Box] = {stage.output: box}
     cuts: dict[str, _Cut] = {}
+    known = Known() if known is None else known
     for node in reversed(stage.nodes):
-        if any(_holds(boxes.get(one)) for one in node.outputs):
-            cuts[node.name] = _cut(graph, node, boxes, operators, stage, clipped=clipped)
+        if not any(_holds(boxes.get(one)) for one in node.outputs):
+            continue
+        asked = tuple([boxes.get(one) for one in node.outputs])
+        key = node.name, asked, clipped, node is stage.last, node.name in stage.seeing_all
+        found = known.get(key)
+        if found is None:
+            found = _answered(graph, node, boxes, operators, stage, clipped=clipped)
+            known.keep(key, found)
+        boxes.update(zip(node.outputs, found.cut.made, strict=True))
+        for tensor, there in found.reads.items():
+            before = boxes.get(tensor)
+            boxes[tensor] = there if before is None else tuple(map(Span.around, before, there))
+        cuts[node.name] = found.cut
     return boxes, cuts
+
+
+def _answered(
+    graph: Graph, node: Node, boxes: Mapping[str, Box], operators: Mapping[str, Op], stage: Stage, *, clipped: bool
+) -> _Answer:
+    """What a node needs for the boxes of its results alone."""
+    own = {one: boxes[one] for one in node.outputs if one in boxes}
+    cut = _cut(graph, node, own, operators, stage, clipped=clipped)
+    return _Answer(cut, {name: box for name, box in own.items() if name not in node.outputs})
 
 
 def _holds(box: Box | None) -> bool:
@@ -133,6 +191,8 @@ def _made(graph: Graph, node: Node, boxes: Mapping[str, Box]) -> tuple[Box, ...]
     Along an axis that they share out, as a split does, all of each; None where less than that is needed of one, or where they are not
     alike in their axes.
     """
+    if len(node.outputs) == 1:
+        return (boxes[node.outputs[0]],)
     shapes = [graph.tensors[one].shape or () for one in node.outputs]
     wanted = [(boxes[one], whole(shape)) for one, shape in zip(node.outputs, shapes, strict=True) if one in boxes]
     around: list[Span | None] = []

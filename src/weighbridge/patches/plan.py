@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from math import prod
 
 from weighbridge.counts import count
 from weighbridge.errors import BadSpec
@@ -17,11 +18,11 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.halo import Box, Span
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.part import Part, boxes_of, part_of
+from weighbridge.patches.part import Known, Part, boxes_of, part_of
 from weighbridge.patches.stage import Stage, stage_to
 from weighbridge.patches.steps import Profile, Step, profile_of, steps_of, worst_of
 
-__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "inputs_of", "peaks_behind", "peaks_in", "planned"]
+__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "inputs_of", "least_in", "peaks_behind", "peaks_in", "planned"]
 
 
 class Grid(NamedTuple):
@@ -101,10 +102,12 @@ def peaks_in(
     grid: Grid,
     operators: Mapping[str, Op] = OPERATORS,
     rest: Mapping[str, int | None] | None = None,
+    known: Known | None = None,
 ) -> Peaks:
     """The peaks that ``planned`` has, of the patches alone that no other is larger than in every tensor.
 
-    ``rest`` is what ``peaks_behind`` says of the stage, where that is known already, as from another grid.
+    ``rest`` is what ``peaks_behind`` says of the stage, where that is known already, as from another grid; ``known`` has what was
+    answered of the same graph before.
 
     Raises ``BadSpec`` as ``planned`` does.
     """
@@ -116,12 +119,12 @@ def peaks_in(
         sizes = {}
         for span in spans:
             box = tuple(span if place == axis else Span(0, size) for place, size in enumerate(shape))
-            boxes = boxes_of(deployed, stage, box, operators)
+            boxes = boxes_of(deployed, stage, box, operators, known)
             sizes[span] = {name: tuple(one.size for one in box) for name, box in boxes.items()}
         decisive.append(_largest(sizes))
     of_patches = []
     for box in _boxes(deployed, stage, *decisive).values():
-        graph = part_of(deployed, stage, box, operators).graph
+        graph = part_of(deployed, stage, box, operators, known=known).graph
         of_patches.append(_of_values(plan_of_values(graph, operators, elsewhere=(stage.output,)).peak_bytes))
     given = inputs_of(deployed, stage)
     return Peaks(
@@ -130,6 +133,37 @@ def peaks_in(
         known_total(deployed.tensors[name].bytes for name in given),
         peaks_behind(deployed, stage, operators) if rest is None else rest,
     )
+
+
+def least_in(
+    deployed: Graph, stage: Stage, grid: Grid, operators: Mapping[str, Op], *, in_place: bool, known: Known
+) -> int:
+    """What is alive at least while the stage runs in patches, the input not in it: what one patch in the middle has around any node.
+
+    It is never more than ``peaks_in`` has, and takes one look at one patch.  Raises ``BadSpec`` as ``planned`` does.
+    """
+    shape = deployed.tensors[stage.output].shape or ()
+    rows, columns = (shape[axis] for axis in stage.axes)
+    down, across = _splits(rows, columns, grid)
+    (box,) = _boxes(deployed, stage, [down[len(down) // 2]], [across[len(across) // 2]]).values()
+    boxes = boxes_of(deployed, stage, box, operators, known)
+    sizes: dict[str, int] = {}
+    for node in stage.nodes:
+        if operators[node.operator].view_of is None and node is not stage.last:
+            for name in node.outputs:
+                sizes[name] = deployed.tensors[name].dtype.bytes_of(_elements(boxes.get(name))) or 0
+    if operators[stage.last.operator].view_of is not None:
+        return deployed.tensors[stage.output].bytes or 0
+    most = 0
+    for node in stage.nodes:
+        read = sum(sizes.get(name, 0) for name in set(node.inputs))
+        made = sum(sizes.get(name, 0) for name in node.outputs)
+        most = max(most, max(read, made) if in_place else read + made)
+    return most + (deployed.tensors[stage.output].bytes or 0)
+
+
+def _elements(box: Box | None) -> int:
+    return 0 if box is None else prod(span.size for span in box)
 
 
 def _largest(sizes: Mapping[Span, Mapping[str, tuple[int, ...]]]) -> list[Span]:

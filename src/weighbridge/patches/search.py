@@ -9,10 +9,12 @@ from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.memory.lifetimes import lifetimes
 from weighbridge.memory.plan import plan_of_values
+from weighbridge.memory.records import IN_PLACE
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.operators.record import Op
+from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.plan import Grid, PatchPlan, peaks_behind, peaks_in, planned
+from weighbridge.patches.part import Known
+from weighbridge.patches.plan import Grid, PatchPlan, inputs_of, least_in, peaks_behind, peaks_in, planned
 from weighbridge.patches.rows import RowRules
 from weighbridge.patches.stage import stage_to, stages
 from weighbridge.patches.streamed import Streamed, in_rows
@@ -36,6 +38,14 @@ class Searched(NamedTuple):
     reasons: Mapping[str, str]
 
 
+class _Asked(NamedTuple):
+    """By which policy, whether the input is held, and the smallest peak so far."""
+
+    policy: str
+    with_input: bool
+    best: int
+
+
 class _Candidate(NamedTuple):
     """A stage and a grid with its peak."""
 
@@ -56,7 +66,8 @@ def searched(
     """The best of all stages, or of that up to ``last``, and of ``grids``; or why nothing can be told.
 
     A stage is not tried behind which as much is alive as without patches, or more than with patches that were tried; nor, of squares,
-    a finer one where what is alive behind the stage is already the most.  ``with_input`` holds the input in the same memory while
+    a finer one where what is alive behind the stage is already the most.  A grid one patch of which takes more than the best so far is
+    not looked at further.  ``with_input`` holds the input in the same memory while
     the stage runs.
     Raises ``BadSpec`` as ``planned`` does for a ``last`` that is no end of a stage.
     """
@@ -68,14 +79,15 @@ def searched(
     behind = dict(_behind(deployed, whole.profile[policy], operators))
     found: list[_Candidate] = []
     reasons: dict[str, str] = {}
-    tried, best = 0, before
+    tried, best, known = 0, before, Known()
     for end in sorted(ends, key=lambda name: behind.get(name, 0)):
         if last is None and (behind[end] > best or behind[end] >= before):
             continue
         try:
-            for candidate in _of_stage(deployed, end, grids, (policy, with_input), operators):
+            asked = _Asked(policy, with_input, best)
+            for candidate in _of_stage(deployed, end, grids, asked, operators, known):
                 tried += 1
-                if candidate.peak_bytes < before:
+                if candidate is not None and candidate.peak_bytes < before:
                     found.append(candidate)
                     best = min(best, candidate.peak_bytes)
         except BadSpec as error:
@@ -87,23 +99,34 @@ def searched(
 
 
 def _of_stage(
-    deployed: Graph, end: str, grids: Sequence[Grid], asked: tuple[str, bool], operators: Mapping[str, Op]
-) -> Iterator[_Candidate]:
-    """The grids of a stage, of squares until a finer one makes no difference.
+    deployed: Graph,
+    end: str,
+    grids: Sequence[Grid],
+    asked: _Asked,
+    operators: Mapping[str, Op],
+    known: Known,
+) -> Iterator[_Candidate | None]:
+    """The grids of a stage, of squares until a finer one makes no difference; None for one that takes more than the best so far.
 
     Raises ``BadSpec``, of a grid only where none is coarse enough.
     """
-    stage, (policy, with_input) = stage_to(deployed, end, operators), asked
+    stage, (policy, with_input, best) = stage_to(deployed, end, operators), asked
+    held = known_total(deployed.tensors[name].bytes for name in inputs_of(deployed, stage)) if with_input else 0
+    in_place = policy.endswith(IN_PLACE)
     rest = peaks_behind(deployed, stage, operators)
     for grid in grids:
         try:
-            peaks = peaks_in(deployed, stage, grid, operators, rest)
+            if least_in(deployed, stage, grid, operators, in_place=in_place, known=known) + (held or 0) > best:
+                yield None
+                continue
+            peaks = peaks_in(deployed, stage, grid, operators, rest, known)
         except BadSpec as error:
             if error.where == "grid" and grid != grids[0]:
                 continue
             raise
         peak = peaks.peak_bytes(policy, with_input=with_input)
         if peak is not None:
+            best = min(best, peak)
             yield _Candidate(peak, end, grid)
         if grids is GRIDS and peak is not None and peak == peaks.rest_bytes[policy]:
             return
