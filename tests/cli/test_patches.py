@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_weigh import one_line
+from tests.onnx import build
 from weighbridge.cli.main import main
 
 PAPER = ["patches", "mobilenet_v2", "--precision", "int8", "--last", "block4.project", "--grid", "4x4"]
@@ -75,3 +76,71 @@ def test_require_fit_by_a_device_that_says_nothing(capsys: pytest.CaptureFixture
 def test_bad_input_is_one_line_and_2(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["patches", "mobilenet_v2", *arguments]) == 2
     assert said in one_line(capsys)
+
+
+def written(name: str, nodes: list[object], **weights: tuple[int, ...]) -> str:
+    """A file of ONNX with an image x of 3 x 8 x 8 and a result y of 4 x 8 x 8."""
+    given, made = build.value("x", [1, 3, 8, 8]), build.value("y", [1, 4, 8, 8])
+    stored = [build.weight(one, *shape) for one, shape in weights.items()]
+    Path(name).write_bytes(build.model(build.graph(nodes, [given], [made], stored)).SerializeToString())
+    return name
+
+
+def test_a_graph_with_a_cycle(capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [
+        build.node("Add", ["x", "b"], ["a"], name="first"),
+        build.node("Relu", ["a"], ["b"], name="second"),
+        build.node("Conv", ["b", "w"], ["y"], name="conv"),
+    ]
+    assert main(["patches", written("cycle.onnx", nodes, w=(4, 3, 1, 1))]) == 2
+    assert "first: waits for its own result: the graph has a cycle" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "said"),
+    [
+        (
+            "Einsum",
+            {"equation": "bcij->bcji"},
+            "there is no rule for what middle (einsum) needs for a part of its result",
+        ),
+        ("Softmax", {"axis": 2}, "middle (softmax) needs all of its input for a part of its result"),
+    ],
+)
+def test_an_operator_that_ends_a_stage_is_named(
+    operator: str, attributes: dict[str, object], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        build.node("Conv", ["x", "w"], ["a"], name="conv"),
+        build.node(operator, ["a"], ["b"], name="middle", **attributes),
+        build.node("Conv", ["b", "v"], ["c"], name="behind"),
+        build.node("Relu", ["c"], ["d"], name="function"),
+        build.node("Conv", ["d", "v"], ["y"], name="end"),
+    ]
+    path = written("stopped.onnx", nodes, w=(4, 3, 1, 1), v=(4, 4, 1, 1))
+    assert main(["patches", path, "--last", "behind", "--grid", "2x2"]) == 2
+    assert f"{said}; end the stage before it" in one_line(capsys)
+
+
+def test_a_grid_that_cuts_blocks(capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [
+        build.node("Conv", ["x", "w"], ["a"], name="conv", strides=[2, 2]),
+        build.node("DepthToSpace", ["a"], ["b"], name="blocks", blocksize=2),
+        build.node("Conv", ["b", "v"], ["y"], name="end"),
+    ]
+    path = written("blocks.onnx", nodes, w=(16, 3, 1, 1), v=(4, 4, 1, 1))
+    assert main(["patches", path, "--last", "blocks", "--grid", "2x2"]) == 0
+    assert main(["patches", path, "--last", "blocks", "--grid", "3x3"]) == 2
+    assert (
+        "blocks (depth_to_space) makes its result in blocks, which this grid cuts; choose a grid"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_network_without_images(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["patches", "mlp"]) == 0
+    assert "no layer makes a map with rows and columns that windows go over" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert main(["patches", "mlp", "--last", "fc1"]) == 2
+    assert "what fc1 makes has no rows and columns that windows go over" in one_line(capsys)

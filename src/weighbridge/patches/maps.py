@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node
@@ -11,11 +12,12 @@ from weighbridge.operators.halo import Box, Slot, Span, whole
 from weighbridge.operators.record import Call, Kind, Op
 from weighbridge.passes.rewrite import call_of
 
-__all__ = ["Maps", "maps_of", "slots_of"]
+__all__ = ["NO_MAPS", "Maps", "maps_of", "slots_of"]
 
 Axes = tuple[int | None, int | None]
 """Rows and columns; None where they have gone into something else."""
-_EACH = (Kind.UNARY, Kind.ELEMENTWISE, Kind.IDENTITY)
+NO_MAPS: Final = "no layer makes a map with rows and columns that windows go over, as those of networks for images do"
+_EACH: Final = (Kind.UNARY, Kind.ELEMENTWISE, Kind.IDENTITY)
 
 
 class Maps(NamedTuple):

@@ -13,6 +13,7 @@ from weighbridge.memory.records import IN_PLACE
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
+from weighbridge.patches.maps import NO_MAPS, maps_of
 from weighbridge.patches.part import Known
 from weighbridge.patches.plan import Grid, PatchPlan, inputs_of, least_in, peaks_behind, peaks_in, planned
 from weighbridge.patches.rows import RowRules
@@ -75,6 +76,8 @@ def searched(
     before = whole.peak_bytes.get(policy)
     if before is None:
         return f"there is no peak under {policy}"
+    if last is None and not maps_of(deployed, deployed.nodes, operators).axes:
+        return Searched(None, policy, before, 0, {deployed.name: NO_MAPS})
     ends = stages(deployed, operators) if last is None else (last,)
     behind = dict(_behind(deployed, whole.profile[policy], operators))
     found: list[_Candidate] = []

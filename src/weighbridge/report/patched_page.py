@@ -8,6 +8,7 @@ from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.operators.record import known_total
+from weighbridge.patches.maps import NO_MAPS
 from weighbridge.patches.plan import Grid as PatchGrid
 from weighbridge.patches.plan import PatchPlan
 from weighbridge.report.alive_lines import alive_lines
@@ -203,6 +204,8 @@ def _work(plan: PatchPlan) -> str:
 
 
 def _tried(found: Patched) -> str:
+    if NO_MAPS in found.reasons.values():
+        return NO_MAPS
     if not found.tried:
         return "no stage at the beginning of the network has less behind it"
     return f"{exact(found.tried)} stages and grids were tried"
