@@ -230,3 +230,14 @@ def test_a_board_that_patches_are_too_large_for_and_rows_are_not() -> None:
     assert (found.after_bytes, found.by_rows_bytes, room.available_bytes) == (312_816, 295_232, 300_000)
     assert (room.before, room.after, room.by_rows, room.short_bytes) == ("does not fit", "does not fit", "fits", 12_816)
     assert "in patches it does not fit by 12,816 B, row by row it fits" in " ".join(text(found, Look(100)).split())
+
+
+def test_a_stage_of_one_layer_that_saves_nothing() -> None:
+    found = in_patches("alexnet", precision="int8", last="conv1")
+    assert list(sentences(found)) == [
+        "no patches make the peak of 440,928 B (430.6 KiB) smaller: 7 stages and grids were tried",
+        (
+            "row by row: peak 440,928 B, not less than the 440,928 B in one piece, and no MAC done twice: the first layer, up to conv1, "
+            "with no map between"
+        ),
+    ]

@@ -188,7 +188,7 @@ def _limit(plan: PatchPlan, policy: str, *, with_input: bool) -> Iterator[str]:
 
 def _what(plan: PatchPlan) -> str:
     rows, columns = plan.grid
-    count = f"{exact(len(plan.nodes))} layers" if len(plan.nodes) > 1 else "one layer"
+    count = f"{exact(len(plan.nodes))} layers" if len(plan.nodes) > 1 else "layer"
     return f"{rows} x {columns} patches of the first {count}, up to {printable(plan.last, _NAME)}"
 
 

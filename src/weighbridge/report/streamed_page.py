@@ -18,12 +18,13 @@ _ROWS: Final = 30
 
 def by_rows(found: Streamed, before: int, after: int) -> str:
     """What the stage row by row makes of the peak ``before``."""
-    stage = "one layer" if len(found.nodes) == 1 else f"{exact(len(found.nodes))} layers"
-    outcome = f"{significant(before / after)} times less" if after < before else "not less"
-    return (
-        f"row by row: peak {exact(after)} B in place of {exact(before)} B, {outcome}, and no MAC done twice: "
-        f"the first {stage}, up to {printable(found.last, _NAME)}, with {_held(found.rings)}"
-    )
+    stage = "layer" if len(found.nodes) == 1 else f"{exact(len(found.nodes))} layers"
+    if after < before:
+        outcome = f"peak {exact(after)} B in place of {exact(before)} B, {significant(before / after)} times less"
+    else:
+        outcome = f"peak {exact(after)} B, not less than the {exact(before)} B in one piece"
+    where = f"the first {stage}, up to {printable(found.last, _NAME)}, with {_held(found.rings)}"
+    return f"row by row: {outcome}, and no MAC done twice: {where}"
 
 
 def _held(rings: tuple[Ring, ...]) -> str:
