@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from weighbridge.devices.catalogue import by_kind, find
 from weighbridge.devices.device import Device, Figure, Memory, Peak
+from weighbridge.estimates.expected import NOT_MEASURED
+from weighbridge.report.device_facts import device_notes
 from weighbridge.report.device_grid import KIND_TITLES, device_grid, device_grids
 
 
@@ -33,6 +35,11 @@ def test_kernels_that_were_measured_are_named_where_there_are_any() -> None:
     assert measured["expected time with"] == "X-CUBE-AI 9.0, int8; HALE 1.0.175, int8"
     assert other["expected time with"] == "?"
     assert "expected time with" not in cells(find("jetson-nano"))[0]
+
+
+def test_a_page_says_where_nobody_measured_kernels() -> None:
+    said = {name: NOT_MEASURED in device_notes(find(name)) for name in ("stm32f412", "stm32l4r5", "a100")}
+    assert said == {"stm32f412": True, "stm32l4r5": False, "a100": False}
 
 
 def test_what_is_reserved_is_no_networks_and_the_best_of_several_rates_stands() -> None:

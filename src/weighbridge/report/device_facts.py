@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from weighbridge.devices.device import PERSISTENT, Device, EnergyTable, Figure, Memory, Peak, Picojoules
 from weighbridge.devices.measured import Amount, Measured
 from weighbridge.errors import printable
+from weighbridge.estimates.expected import NOT_MEASURED
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, short, stated
 
@@ -76,6 +77,8 @@ def device_notes(device: Device) -> Iterator[str]:
     if doubtful:
         yield f"not verified: {doubtful} of {len(figures)} numbers; an estimate that rests on one says so"
     yield from (printable(gap, _LONGEST) for gap in device.gaps)
+    if device.is_microcontroller and not device.measured:
+        yield NOT_MEASURED
 
 
 def _peak(peak: Peak) -> Fact:
