@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge import __version__
@@ -13,6 +14,7 @@ from weighbridge.choices import Reserve, WeightBits, devices_of, reserve_of
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.patches.cheapest import Cheapest, cheapest
 from weighbridge.patches.plan import Grid, PatchPlan, planned
 from weighbridge.patches.search import GRIDS, best_in_rows, searched
 from weighbridge.report.patched import Patched, Room
@@ -57,7 +59,7 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
     network in the same memory while the stage runs; without it each patch reads its part where it lies, in flash or in a camera.
 
     ``source``, the sizes, widths, ``on`` and ``reserve`` are as in ``weigh``.  A device is compared by its preferred memory for
-    activations.
+    activations; for one that has too little of it in one piece the patches with the fewest MACs done again are told that have room.
 
     Raises what ``weigh`` does, and ``BadSpec`` for a node that no stage can end with, one in the stage that has to see all of its input,
     a grid finer than the map, and a policy that has no peak here.
@@ -90,7 +92,8 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
         notes=(*deployed.notes, *found.notes),
         streamed=best_in_rows(deployed, policy, with_input=with_input, last=last),
     )
-    return replace(made, on=tuple(_room(device, made) for device in devices))
+    looked_for = partial(cheapest, deployed, policy, with_input=with_input, last=last, grids=grids or GRIDS)
+    return replace(made, on=tuple(_with_cheapest(_room(device, made), looked_for) for device in devices))
 
 
 class _Found(NamedTuple):
@@ -135,6 +138,13 @@ def _room(device: Device, made: Patched) -> Room:
     )
     short = None if after is None else max(0, after - room)
     return Room(device.name, memory.name, room, before, with_patches, short, by_rows)
+
+
+def _with_cheapest(room: Room, looked_for: Callable[[int], Cheapest | None]) -> Room:
+    """The verdicts of a device that has too little in one piece, with the patches that cost least."""
+    if room.before != "does not fit" or room.available_bytes is None:
+        return room
+    return room._replace(cheapest=looked_for(room.available_bytes))
 
 
 def _grids(grid: object) -> Iterator[Grid]:

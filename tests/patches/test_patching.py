@@ -144,3 +144,14 @@ def test_the_stage_row_by_row_stands_beside_the_patches() -> None:
     data = found.to_dict()["streamed"]
     assert data["ring_bytes"] == 119_616
     assert data["rings"][0] == {"name": "stem.relu6", "rows": 3, "all_rows": 112, "bytes": 3 * 112 * 32}
+
+
+def test_the_cheapest_patches_that_a_board_has_room_for() -> None:
+    """MobileNetV2 on 320 KiB: not the smallest peak, but those with the least done again, the blocks and the grid of the paper."""
+    found = in_patches("mobilenet_v2", precision="int8", on=["stm32f746", "stm32h743", "stm32-f746g-disco", "rp2040"])
+    by_name = {room.device: room for room in found.on}
+    room = by_name["stm32f746"]
+    assert room.cheapest == ("block4.project", Grid(4, 4), 312_816, 27_919_344)
+    assert found.plan.clipped_macs - found.plan.stage_macs > room.cheapest.macs_more
+    assert all((one.cheapest is None) == (one.before == "fits" or one.after != "fits") for one in found.on)
+    assert found.to_dict()["on"][0]["cheapest"]["grid"] == {"rows": 4, "columns": 4}

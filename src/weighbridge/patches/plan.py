@@ -22,7 +22,18 @@ from weighbridge.patches.part import Known, Part, boxes_of, part_of
 from weighbridge.patches.stage import Stage, stage_to
 from weighbridge.patches.steps import Profile, Step, profile_of, steps_of, worst_of
 
-__all__ = ["Grid", "Patch", "PatchPlan", "Peaks", "inputs_of", "least_in", "peaks_behind", "peaks_in", "planned"]
+__all__ = [
+    "Grid",
+    "Patch",
+    "PatchPlan",
+    "Peaks",
+    "inputs_of",
+    "least_in",
+    "peaks_behind",
+    "peaks_in",
+    "planned",
+    "splits",
+]
 
 
 class Grid(NamedTuple):
@@ -113,7 +124,7 @@ def peaks_in(
     """
     shape = deployed.tensors[stage.output].shape or ()
     rows, columns = stage.axes
-    down, across = _splits(shape[rows], shape[columns], grid)
+    down, across = splits(shape[rows], shape[columns], grid)
     decisive: list[list[Span]] = []
     for axis, spans in ((rows, down), (columns, across)):
         sizes = {}
@@ -144,7 +155,7 @@ def least_in(
     """
     shape = deployed.tensors[stage.output].shape or ()
     rows, columns = (shape[axis] for axis in stage.axes)
-    down, across = _splits(rows, columns, grid)
+    down, across = splits(rows, columns, grid)
     (box,) = _boxes(deployed, stage, [down[len(down) // 2]], [across[len(across) // 2]]).values()
     boxes = boxes_of(deployed, stage, box, operators, known)
     sizes: dict[str, int] = {}
@@ -190,7 +201,7 @@ def planned(deployed: Graph, last: str, grid: Grid, operators: Mapping[str, Op] 
     shape = deployed.tensors[stage.output].shape or ()
     rows, columns = (shape[axis] for axis in stage.axes)
     whole, facts = plan_of_values(deployed, operators), count(deployed, deployed)
-    patches, full, inner = _patches(deployed, stage, _splits(rows, columns, grid), operators)
+    patches, full, inner = _patches(deployed, stage, splits(rows, columns, grid), operators)
     behind = _behind(deployed, stage)
     inside = {node.name for node in stage.nodes}
     policies = tuple(peaks.patch_bytes)
@@ -262,7 +273,7 @@ def _boxes(graph: Graph, stage: Stage, down: Iterable[Span], across: Iterable[Sp
     return found
 
 
-def _splits(rows: int, columns: int, grid: Grid) -> tuple[list[Span], list[Span]]:
+def splits(rows: int, columns: int, grid: Grid) -> tuple[list[Span], list[Span]]:
     """The rows and the columns of the patches, whose numbers differ by one at most.  Raises ``BadSpec`` for a grid finer than the map."""
     if not (1 <= grid.rows <= rows and 1 <= grid.columns <= columns):
         what = f"{grid.rows} x {grid.columns} patches of a map of {rows} x {columns}"

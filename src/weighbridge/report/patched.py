@@ -8,6 +8,7 @@ from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import known_total
+from weighbridge.patches.cheapest import Cheapest
 from weighbridge.patches.plan import PatchPlan
 from weighbridge.patches.steps import Alive
 from weighbridge.patches.streamed import Streamed
@@ -22,7 +23,8 @@ class Room(NamedTuple):
 
     ``available_bytes`` are those of the memory ``region``; None, and no verdict, where the device has none for activations.  A verdict
     is "fits" or "does not fit"; ``short_bytes`` are missing with patches, 0 where it fits.  ``by_rows`` is None where nothing is told of
-    the stage row by row.
+    the stage row by row.  ``cheapest`` are the patches that have room and the fewest MACs done again; None where it fits in one piece,
+    or where none have room.
     """
 
     device: str
@@ -32,6 +34,7 @@ class Room(NamedTuple):
     after: str | None
     short_bytes: int | None
     by_rows: str | None = None
+    cheapest: Cheapest | None = None
 
 
 @dataclass(frozen=True, slots=True)
