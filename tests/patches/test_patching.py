@@ -155,3 +155,10 @@ def test_the_cheapest_patches_that_a_board_has_room_for() -> None:
     assert found.plan.clipped_macs - found.plan.stage_macs > room.cheapest.macs_more
     assert all((one.cheapest is None) == (one.before == "fits" or one.after != "fits") for one in found.on)
     assert found.to_dict()["on"][0]["cheapest"]["grid"] == {"rows": 4, "columns": 4}
+    said = list(sentences(found))
+    assert (
+        "with the least work that fits there: 4 x 4 patches up to block4.project, 27,919,344 MACs done again, 312,816 B (305.5 KiB)"
+        in said
+    )
+    asked = in_patches("mobilenet_v2", precision="int8", last="block4.project", grid="4x4", on="stm32f746")
+    assert not any("least work" in one for one in sentences(asked))

@@ -8,6 +8,7 @@ from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.operators.record import known_total
+from weighbridge.patches.cheapest import Cheapest
 from weighbridge.patches.maps import NO_MAPS
 from weighbridge.patches.plan import Grid as PatchGrid
 from weighbridge.patches.plan import PatchPlan
@@ -159,6 +160,16 @@ def sentences(found: Patched) -> Iterator[str]:
         short = f" by {exact(one.short_bytes)} B" if one.short_bytes else ""
         rows = "" if one.by_rows is None else f", row by row it {one.by_rows}"
         yield f"{printable(one.device, _NAME)}, {room}: in one piece it {one.before}{with_patches}{short}{rows}"
+        if one.cheapest is not None and (
+            plan is None or (one.cheapest.last, one.cheapest.grid) != (plan.last, plan.grid)
+        ):
+            yield _with_least_work(one.cheapest)
+
+
+def _with_least_work(found: Cheapest) -> str:
+    (rows, columns), last = found.grid, printable(found.last, _NAME)
+    work = f"{exact(found.macs_more)} MACs done again, {_bytes(found.peak_bytes)}"
+    return f"with the least work that fits there: {rows} x {columns} patches up to {last}, {work}"
 
 
 def _outcome(before: int, after: int, what: str) -> str:
