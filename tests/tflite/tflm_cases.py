@@ -207,6 +207,8 @@ def _moves() -> dict[str, Graph]:
         "CONCATENATION int8": one(
             "CONCATENATION", [q([2, 9]), q([2, 9])], [q([2, 18])], "ConcatenationOptions", axis=1
         ),
+        "CONCATENATION of 10": one("CONCATENATION", [f(1, 8)] * 10, [f(1, 80)], "ConcatenationOptions", axis=1),
+        "CONCATENATION of 11": one("CONCATENATION", [f(1, 8)] * 11, [f(1, 88)], "ConcatenationOptions", axis=1),
         "DEPTH_TO_SPACE": one("DEPTH_TO_SPACE", [x], [f(1, 8, 8, 2)], "DepthToSpaceOptions", blockSize=2),
         "SPACE_TO_DEPTH": one("SPACE_TO_DEPTH", [x], [f(1, 2, 2, 32)], "SpaceToDepthOptions", blockSize=2),
         "DYNAMIC_UPDATE_SLICE": one("DYNAMIC_UPDATE_SLICE", [f(4, 8), f(1, 8), Tensor([2], "INT32")], [f(4, 8)]),

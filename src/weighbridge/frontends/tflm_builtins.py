@@ -118,7 +118,7 @@ BUILTIN: Final[Mapping[str, Kernel]] = {
     "CAST": _UNARY,
     "CEIL": _ROUNDING,
     "CONCATENATION": Kernel(
-        ANY,
+        (1, 10),  # kMaxInputNum of concatenation.cc
         ANY,
         (
             present("i0 o0"),
