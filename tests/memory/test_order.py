@@ -117,6 +117,16 @@ def test_a_search_that_is_stopped_has_a_bound_below_and_an_order_above(seed: int
     assert found.bound_bytes <= least <= found.peak_bytes == peak_of(graph, found) <= found.before_bytes
 
 
+@pytest.mark.parametrize("most_states", range(4))
+def test_a_search_that_may_look_at_next_to_nothing_finds_an_order(most_states: int) -> None:
+    """Of the very small graphs all nodes may run at once before any set of them is looked at."""
+    for seed in range(400):
+        graph = random_graph(seed, 2 + seed % 4)
+        found = least_peak(graph, most_states=most_states)
+        least = best_of_all_orders(graph)
+        assert found.bound_bytes <= least <= found.peak_bytes == peak_of(graph, found) <= found.before_bytes
+
+
 @pytest.mark.parametrize("count", [60, 200])
 def test_a_large_graph_gets_an_order_that_is_no_worse(count: int) -> None:
     graph = random_graph(1, count)

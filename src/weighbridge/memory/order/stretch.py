@@ -177,7 +177,7 @@ class Stretch(NamedTuple):
         width = max(1, min(_BEAM, _BEAM_STEPS // (_TRIED * len(self.nodes))))
         beam = [(begin, _Trail(first, None))]
         full = (1 << len(self.nodes)) - 1
-        whole: tuple[_Step, _Trail] | None = None
+        whole = beam[0] if begin.done == full else None
         while beam:
             wider: dict[int, tuple[_Step, _Trail]] = {}
             for step, trail in beam:
