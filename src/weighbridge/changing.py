@@ -59,12 +59,8 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     finds nothing to do, or that leaves nothing of a layer.
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
-    is_graph = isinstance(source, Graph)
-    if not is_graph:
-        check(source, given)
-    elif not given.is_empty:
-        raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
-    wanted = changes_of(changes, () if is_graph else parameters_of(source))
+    check(source, given)
+    wanted = changes_of(changes, () if isinstance(source, Graph) else parameters_of(source))
     devices, reserved = reserve_of(reserve, devices_of(on))
     rules, precision = widths_of(None, None, precision)
     costs = costs_of(devices, (), None, energy, None)
@@ -72,7 +68,7 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     size = None if batch is None else int(batch)
     choices = Choices(devices, None, precision, size, as_written, costs=costs, reserved=reserved, training=training)
     tell = progress or _quietly
-    loaded = Loaded(source, "graph", "") if isinstance(source, Graph) else read(source, given, tell)
+    loaded = read(source, given, tell)
     weighed = _Weighed(loaded, source, given, rules, choices, tell)
     before = weighed.report(())
     done = _done(wanted, steps)

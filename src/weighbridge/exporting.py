@@ -6,9 +6,10 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
 
-from weighbridge.errors import BadModel, BadSpec
+from weighbridge.errors import BadModel, BadSpec, WeighbridgeError
 from weighbridge.frontends.file_order import FileList, Rewritten, check_order, in_turn, ordered_by
 from weighbridge.frontends.onnx_external import data_files, names_as_data
 from weighbridge.frontends.sniff import FORMATS, identify
@@ -21,7 +22,7 @@ from weighbridge.operators.table import OPERATORS
 from weighbridge.report.exported import Exported
 from weighbridge.sources import USER_FILE, check_there, file_of, is_named_model
 
-__all__ = ["Export", "Peaks", "check_export", "exported"]
+__all__ = ["Export", "Peaks", "arena_in", "arena_of", "check_export", "exported"]
 
 _SUFFIXES: Final = {"onnx": ".onnx", "tflite": ".tflite"}
 _CHUNK: Final = 1 << 20
@@ -128,6 +129,26 @@ def exported(
     except OSError as error:
         raise BadSpec(f"{asked.name!r} cannot be written: {error.strerror or error}", where=_OPTION) from None
     return found
+
+
+def arena_of(
+    source: object, running: Sequence[Node], places: Sequence[int], peaks: Peaks, weighed: Callable[[str], Graph]
+) -> int | None:
+    """The peak by ``arena_tflm`` of a TensorFlow Lite source in the order of ``places``, from a file that is written, weighed and gone.
+
+    None where no such file can be written, or where it cannot have the peak by ``live`` that was promised.
+    """
+    try:
+        with TemporaryDirectory() as folder:
+            asked = check_export(source, Path(folder, f"ordered{_SUFFIXES['tflite']}"))
+            return arena_in(exported(asked, running, places, peaks, weighed))
+    except (OSError, WeighbridgeError):
+        return None
+
+
+def arena_in(found: Exported) -> int | None:
+    """The peak by ``arena_tflm`` of a file that has the order which was promised, None of another."""
+    return found.arena_bytes if found.peak_bytes == found.promised_bytes else None
 
 
 def _written(

@@ -10,15 +10,15 @@ from weighbridge import __version__
 from weighbridge.api import Inputs, Module, deployed_of
 from weighbridge.choices import WeightBits
 from weighbridge.errors import BadSpec
-from weighbridge.exporting import Peaks, check_export, exported
+from weighbridge.exporting import Peaks, arena_in, arena_of, check_export, exported
 from weighbridge.graph import Graph
 from weighbridge.memory import plan
 from weighbridge.memory.in_place import savings
 from weighbridge.memory.lifetimes import Lifetimes, lifetimes
 from weighbridge.memory.order import MOST_STATES, least_peak
-from weighbridge.memory.records import MemoryPlan
+from weighbridge.memory.records import ARENA, MemoryPlan
 from weighbridge.operators.table import OPERATORS
-from weighbridge.passes.reordered import reordered
+from weighbridge.passes.reordered import NOT_KNOWN, reordered
 from weighbridge.report.ordered import Moved, Ordered, OrderStep, Overwrite
 from weighbridge.sources import Given, Source, check, read
 
@@ -51,14 +51,9 @@ def best_order(
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
     tell = progress or _quietly
+    check(source, given)
     asked = None if export is None else check_export(source, export)
-    if isinstance(source, Graph):
-        if not given.is_empty:
-            raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
-        graph, origin = source, ""
-    else:
-        check(source, given)
-        graph, _, origin, _ = read(source, given, tell)
+    graph, _, origin, _ = read(source, given, tell)
     deployed = deployed_of(graph, weight_bits, activation_bits, precision)
     tell("looking for the best order")
     found = least_peak(deployed, OPERATORS, most_states)
@@ -67,17 +62,23 @@ def best_order(
             f"no order can be told: {found}", where=graph.name, hint="give the sizes that the source leaves open"
         )
     spans, before = lifetimes(deployed, OPERATORS), plan(deployed)
-    after = plan(reordered(deployed, found.places, OPERATORS))
+    is_same = found.places == tuple(range(len(spans.nodes)))
+    after = before if is_same else plan(reordered(deployed, found.places, OPERATORS))
     names = [node.name for node in spans.nodes]
 
     def weighed(path: str) -> Graph:
         return deployed_of(read(path, given, _quietly).graph, weight_bits, activation_bits, precision)
 
-    written = None
+    peaks = Peaks(found.before_bytes, found.peak_bytes, before.peak_bytes.get(ARENA))
+    written, notes = None, deployed.notes
     if asked is not None:
         tell(f"writing {asked.name}")
-        peaks = Peaks(found.before_bytes, found.peak_bytes, before.peak_bytes.get("arena_tflm"))
         written = exported(asked, spans.nodes, found.places, peaks, weighed)
+    policies = {name: (before.peak_bytes[name], after.peak_bytes.get(name)) for name in before.peak_bytes}
+    if after.inapplicable.get(ARENA) == NOT_KNOWN:
+        arena = arena_in(written) if written else arena_of(source, spans.nodes, found.places, peaks, weighed)
+        policies[ARENA] = peaks.arena, arena
+        notes = notes if arena is not None else (*notes, f"{ARENA} of the new order is left out: {NOT_KNOWN}")
     return Ordered(
         tool=f"weighbridge {__version__}",
         source=origin,
@@ -94,9 +95,9 @@ def best_order(
             if place != time
         ),
         profile=tuple(_profile(names, found.places, before, after)),
-        policies={name: (before.peak_bytes[name], after.peak_bytes.get(name)) for name in before.peak_bytes},
+        policies=policies,
         overwrites=tuple(_overwrites(deployed, spans, before)),
-        notes=deployed.notes,
+        notes=notes,
         exported=written,
     )
 

@@ -95,10 +95,13 @@ Reader = Callable[[Path, str, Sizes], Graph]
 def read(
     source: object, given: Given, tell: Callable[[str], None], readers: Mapping[str, Reader] | None = None
 ) -> Loaded:
-    """The graph of ``source``.  ``tell`` is called with what is being done, ``readers`` read files of their formats in place of ours.
+    """The graph of ``source``, which may be one.  ``tell`` is called with what is being done, ``readers`` read files of their formats in
+    place of ours.
 
     Raises ``BadSpec`` for what is no source, and whatever the front ends raise.
     """
+    if isinstance(source, Graph):
+        return Loaded(source, "graph", "")
     if is_module(source):
         return _module(source, given, tell)
     path = _path(source)
@@ -113,8 +116,11 @@ def read(
 
 
 def check(source: object, given: Given) -> None:
-    """Raises ``BadSpec`` for what is no source, and for sizes that are none, before the work begins."""
-    if not is_module(source) and not is_named_model(_path(source)):
+    """Raises ``BadSpec`` for what is no source, for sizes that are none, and for any of a graph, before the work begins."""
+    if isinstance(source, Graph):
+        if not given.is_empty:
+            raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
+    elif not is_module(source) and not is_named_model(_path(source)):
         _sizes(given.batch, given.sequence, given.dims, given.inputs)
 
 

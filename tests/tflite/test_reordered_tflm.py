@@ -50,11 +50,13 @@ def test_the_arena_of_an_exported_file_is_the_interpreters(tmp_path: Path) -> No
     made["planned"] = model(branches(), metadata=plan(len(branches().tensors)))
     old = [write(tmp_path, content, name) for name, content in made.items()]
     new = [path.with_name(f"better_{path.name}") for path in old]
-    written = [best_order(path, export=to).exported for path, to in zip(old, new, strict=True)]
+    orders = [best_order(path, export=to) for path, to in zip(old, new, strict=True)]
     moved = 0
-    for found, before, after in zip(written, load(old), load(new), strict=True):
+    for order, before, after in zip(orders, load(old), load(new), strict=True):
+        found = order.exported
         assert found is not None
         assert found.peak_bytes == found.promised_bytes
+        assert order.policies["arena_tflm"] == (before.head, after.head), found.path
         assert (found.arena_before_bytes, found.arena_bytes) == (before.head, after.head), found.path
         moved += found.moved > 0
     assert moved > 5
