@@ -88,6 +88,7 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     energy: Source | EnergyTable | None = None,
     battery: str | None = None,
     train: str | Mapping[str, Any] | Training | None = None,
+    patches: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Everything that is known about a network, and a verdict for each device in ``on``: names, groups (``"mcu"``), device
@@ -106,6 +107,9 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     in ``memory.training``, and whether devices have room for it, and for how large a batch, in ``on[].training``.  A mapping says
     more: ``{"optimiser": "adam", "update": ["biases"], "mixed_precision": True}``, with ``rule`` ("paper", "autograd"), ``freeze``,
     ``lora``, ``checkpoint`` and ``attention``.
+
+    ``patches`` looks, for every microcontroller that has no room for the activations, for the patches that would make them fit with the
+    least work: ``on[].patches``.
 
     ``batches`` are batch sizes to weigh the source at for ``on[].throughput`` and ``memory.training.by_batch``, beside its own;
     ``fps`` a frame rate, whose missed frames are then in ``on[].deadline``; ``energy`` a table of energies, by name (``"45nm"``), file or
@@ -135,7 +139,9 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
         raise _has_one_batch()
     size = None if batch is None else int(batch)
     tell("counting and planning the memory")
-    choices = Choices(devices, rules, precision, size, as_written, conventions, costs, reserved, kernels, training)
+    choices = Choices(
+        devices, rules, precision, size, as_written, conventions, costs, reserved, kernels, training, patches
+    )
     report = report_of(loaded, choices, partial(_demand_at, source, given, choices, tell))
     plan = report.memory.training
     if plan is None or training is None:
@@ -332,8 +338,21 @@ def _estimates(
     if batch is not None and (choices.batch is not None or not at):
         at.setdefault(batch, needs)
     on = tuple(_on_device(device, needs, batch, at, choices) for device in choices.devices)
+    if choices.patches:
+        on = _with_patches(deployed, on, choices.devices)
     energy = costs.energy
     return on, None if energy is None else bill(needs, energy, choices.precision, costs.battery, batch)
+
+
+def _with_patches(deployed: Graph, on: Sequence[OnDevice], devices: Sequence[Device]) -> tuple[OnDevice, ...]:
+    """The entries, each with the patches that would make the network fit."""
+    from weighbridge.estimates.patched_fit import patched_fit, search_of
+
+    search = search_of(deployed)
+    return tuple(
+        entry._replace(patches=patched_fit(search, entry.fit, device))
+        for entry, device in zip(on, devices, strict=True)
+    )
 
 
 def batch_of(graph: Graph) -> int | None:

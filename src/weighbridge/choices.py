@@ -77,6 +77,7 @@ class Choices(NamedTuple):
     """The regions that a part is kept of; the devices that have them have the bytes."""
     scratch: str = ""
     training: Training | None = None
+    patches: bool = False
 
 
 def devices_of(on: Path | Device | Iterable[Path | Device]) -> tuple[Device, ...]:

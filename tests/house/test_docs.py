@@ -140,6 +140,7 @@ def test_the_page_on_json_has_the_keys_of_a_report(tmp_path: Path) -> None:
     (measured,) = weigh("alexnet", on="stm32l4r5", precision="int8", fps=30).to_dict()["on"]
     collect([{key: value for key, value in one.items() if key != "by"} for one in measured["expected"]])
     collect(measured["deadline"])
+    collect(weigh("alexnet", on="stm32f746", precision="int8", patches=True).to_dict()["on"][0]["patches"])
     collect(compress("alexnet", plan="deep-compression").to_dict())
     comparison = what_if("mlp", "low-rank=8").to_dict()
     collect({key: value for key, value in comparison.items() if key not in ("before", "after")})

@@ -97,6 +97,7 @@ def _weighed(request: Request, tell: Callable[[str], None]) -> Report:
         "energy": request.energy,
         "battery": request.battery,
         "train": _training(request),
+        "patches": True,
     }
     report = called(weigh, request.source, request.inputs, tell, **options)
     if report.network.source:

@@ -14,6 +14,7 @@ from weighbridge.estimates.fit import Fit, Region, fit
 from weighbridge.estimates.latency import Latency, latency, utilisation
 from weighbridge.estimates.layerwise import Layerwise, NodeTime, layerwise, node_times
 from weighbridge.estimates.needs import Need
+from weighbridge.estimates.patched_fit import PatchedFit, PatchedStage
 from weighbridge.estimates.place import moved_on, placed
 from weighbridge.estimates.precision import precision_named
 from weighbridge.estimates.roofs import Roof, Roofline, RoofPoint, roofs
@@ -40,6 +41,8 @@ __all__ = [
     "Need",
     "NodeDemand",
     "NodeTime",
+    "PatchedFit",
+    "PatchedStage",
     "Region",
     "Roof",
     "RoofPoint",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # a report without a device is made without them
         Fit,
         Latency,
         NodeTime,
+        PatchedFit,
         Roofline,
         Throughput,
         TrainingFit,
@@ -75,6 +76,7 @@ class OnDevice(NamedTuple):
     ``nodes`` are in the order of the report's, ``roofline`` is what they lie under; ``deadline`` is there where a frame rate was
     asked for, ``training`` where a training plan was.  ``expected`` has what the network is expected to take with each library of
     kernels that was measured on the device: an estimate, beside the floor of ``latency`` and never in its place.
+    ``patches`` say whether running the first stage patch by patch makes it fit, where that was asked for and activations have no room.
     """
 
     device: str
@@ -89,6 +91,7 @@ class OnDevice(NamedTuple):
     roofline: Roofline | None = None
     training: TrainingFit | None = None
     expected: tuple[Expected, ...] = ()
+    patches: PatchedFit | None = None
 
 
 def told_apart(names: Iterable[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from weighbridge.report.costs import batches, charge_sentence, region_percent, s
 from weighbridge.report.expectations import expected_lines, missed_lines
 from weighbridge.report.headlines import lower_bound, rate_sentence
 from weighbridge.report.page import Brief, RegionLine, Verdict
+from weighbridge.report.patched_verdict import patched_lines
 from weighbridge.report.peaks import LIVE
 from weighbridge.report.record import OnDevice, Report
 from weighbridge.units import decimal_bytes, exact, joules, seconds, significant
@@ -54,6 +55,7 @@ def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
         sentence=_sentence(on),
         regions=regions,
         times=(
+            *patched_lines(on),
             *_times(on, no_floor),
             *expected_lines(on),
             *_rates(on),

@@ -139,7 +139,7 @@ def _page(report: Report, around: Around) -> bytes:
 
 
 def _weighed(order: Order) -> Report:
-    report = _of(order, {"on": _devices(order), **order.options})
+    report = _of(order, {"on": _devices(order), "patches": True, **order.options})
     if report.network.source:
         return report
     return replace(report, network=report.network._replace(source=_written(order)))
