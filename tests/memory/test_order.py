@@ -201,6 +201,41 @@ def test_what_touches_a_variable_stays_in_its_order() -> None:
     assert least_peak(Graph("state", tensors, nodes, ("x",), ("c",))).places == (0, 1, 2)
 
 
+@pytest.mark.parametrize("read", ["state", "seen", "other"])
+def test_what_touches_a_view_of_a_variable_stays_in_its_order(read: str) -> None:
+    """The second layer frees the input, and would come first."""
+    sizes = {"seen": 4, "other": 4, "a": 90, "b": 1, "c": 1}
+    tensors = {
+        "x": Tensor("x", (40,), INT8, Role.INPUT),
+        "state": Tensor("state", (4,), INT8, Role.STATE),
+        **{name: Tensor(name, (size,), INT8, Role.ACTIVATION) for name, size in sizes.items()},
+    }
+    nodes = (
+        Node("view", "reshape", (("x", "state"),), ("seen",), {"shape": (4,), "allow_zero": False}),
+        Node("again", "reshape", (("x", "seen"),), ("other",), {"shape": (4,), "allow_zero": False}),
+        Node("first", "custom", (("s", read),), ("a",)),
+        Node("second", "custom", (("x", "x"), ("s", "state")), ("b",)),
+        Node("end", "custom", (("x", "a"), ("y", "b")), ("c",)),
+    )
+    found = least_peak(Graph("state", tensors, nodes, ("x",), ("c",)))
+    assert (found.places, found.peak_bytes) == ((0, 1, 2, 3, 4), 40 + 90 + 1)
+
+
+def test_an_order_that_is_no_better_is_not_told() -> None:
+    """The first two branches take less one after the other, those behind them as much as both do now, in any order."""
+    sizes = {"a": 25, "b": 25, "a1": 1, "b1": 1, "y": 1, "p": 40, "p1": 9, "q": 40, "q1": 9, "z": 1}
+    tensors = {"x": Tensor("x", (5,), INT8, Role.INPUT)}
+    tensors |= {name: Tensor(name, (size,), INT8, Role.ACTIVATION) for name, size in sizes.items()}
+    first = (("x", "a"), ("x", "b"), ("a", "a1"), ("b", "b1"), ("a1 b1", "y"))
+    behind = (("y", "p"), ("p", "p1"), ("y", "q"), ("q", "q1"), ("p1 q1", "z"))
+    nodes = [Node(to, "custom", tuple(("x", one) for one in of.split()), (to,)) for of, to in (*first, *behind)]
+    found = least_peak(Graph("two", tensors, tuple(nodes), ("x",), ("z",)))
+    assert found == Ordering(tuple(range(10)), 9 + 40 + 9, 58, 58, found.states)
+    alone = {name: tensor for name, tensor in tensors.items() if name in "xaba1b1y"}
+    better = least_peak(Graph("one", alone, tuple(nodes[:5]), ("x",), ("y",)))
+    assert (better.before_bytes, better.peak_bytes) == (5 + 25 + 25, 5 + 25 + 1)
+
+
 def test_what_takes_random_numbers_stays_in_its_order() -> None:
     """One generator gives them one after the other, to a layer or to what runs in it."""
     builder = Builder("noise")

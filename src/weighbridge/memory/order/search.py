@@ -74,7 +74,7 @@ def least_peak(
     before = problem.peak(given)
     if peak >= before:
         found, peak = given, before
-    return Ordering(tuple(found), peak, before, min(bound, peak), states)
+    return Ordering(tuple(found), peak, before, bound, states)
 
 
 class _Problem(NamedTuple):
