@@ -21,7 +21,7 @@ from weighbridge.choices import (
 )
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.graph import Graph
-from weighbridge.sources import Given, Loaded, Source, check, read
+from weighbridge.sources import Given, Loaded, Source, check, quietly, read
 
 if TYPE_CHECKING:
     from weighbridge.counts import ConventionFacts, NetworkFacts
@@ -64,7 +64,7 @@ def load(
     that no front end reads, ``NeedsShape`` for a dimension or an input that nobody gave, ``BadModel`` for a damaged file and
     a module that fails, and ``MissingExtra`` where the library that reads a format is not installed.
     """
-    return read(source, Given(batch, sequence, dims, inputs, kwargs), _quietly).graph
+    return read(source, Given(batch, sequence, dims, inputs, kwargs), quietly).graph
 
 
 def weigh(  # noqa: PLR0913 - the options are those of the command
@@ -120,21 +120,15 @@ def weigh(  # noqa: PLR0913 - the options are those of the command
     energies or battery that does not exist, for more reserved than a region has, and for a batch that the source cannot have.
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
-    if not isinstance(source, Graph):
-        check(source, given)
+    check(source, given)
     # whatever the user may have misspelt is looked at before the work begins
     devices, reserved = reserve_of(reserve, devices_of(on))
     rules, precision = widths_of(weight_bits, activation_bits, precision)
     training = training_asked(train)
     costs = costs_of(devices, batches, fps, energy, battery, trains=training is not None)
     conventions, kernels = conventions_of(convention), scratch_of(scratch)
-    tell = progress or _quietly
-    if not isinstance(source, Graph):
-        loaded = read(source, given, tell)
-    elif given.is_empty:
-        loaded = Loaded(source, "graph", "")
-    else:
-        raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
+    tell = progress or quietly
+    loaded = read(source, given, tell)
     if costs.batches and isinstance(source, Graph):
         raise _has_one_batch()
     size = None if batch is None else int(batch)
@@ -174,7 +168,7 @@ def _plan_at(source: Source | Module, given: Given, choices: Choices, training: 
         raise _has_one_batch()
     other = given._replace(batch=batch)
     check(source, other)
-    loaded = read(source, other, _quietly)
+    loaded = read(source, other, quietly)
     return planned(loaded, _held(loaded.graph, choices), training, has_widths=choices.rules is not None)
 
 
@@ -185,10 +179,6 @@ def _held(graph: Graph, choices: Choices) -> Graph:
     from weighbridge.passes import set_bits
 
     return set_bits(graph, choices.rules)
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""
 
 
 def _has_one_batch() -> BadSpec:
@@ -286,7 +276,7 @@ def _demand_at(
     tell(f"weighing batch {batch:,}")
     try:
         check(source, other)
-        _, deployed, facts, memory = _weighed(read(source, other, _quietly).graph, choices)
+        _, deployed, facts, memory = _weighed(read(source, other, quietly).graph, choices)
     except WeighbridgeError as error:
         raise error.at(f"batch {batch:,}") from None
     return demand(deployed, facts, memory)

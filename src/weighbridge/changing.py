@@ -17,7 +17,7 @@ from weighbridge.passes.what_if.language import PARAMETER, Change, changes_of, s
 from weighbridge.report.layers import layer_changes
 from weighbridge.report.record import WIDTHS_ASKED_FOR, Report
 from weighbridge.report.what_if import Step, WhatIf, compared
-from weighbridge.sources import USER_FILE, Given, Loaded, Source, check, file_of, is_named_model, read
+from weighbridge.sources import USER_FILE, Given, Loaded, Source, check, file_of, is_named_model, quietly, read
 
 if TYPE_CHECKING:
     from weighbridge.devices.device import Device, EnergyTable
@@ -67,7 +67,7 @@ def what_if(  # noqa: PLR0913 - the options are those of the command
     training = _on_paper(training_asked(train))
     size = None if batch is None else int(batch)
     choices = Choices(devices, None, precision, size, as_written, costs=costs, reserved=reserved, training=training)
-    tell = progress or _quietly
+    tell = progress or quietly
     loaded = read(source, given, tell)
     weighed = _Weighed(loaded, source, given, rules, choices, tell)
     before = weighed.report(())
@@ -97,10 +97,6 @@ def _on_paper(training: Training | None) -> Training | None:
         what = "a what-if counts training memory by the rule paper: there is no module with the changes to follow"
         raise BadSpec(what, where="the rule of training memory", hint="leave the rule and the kernel of attention out")
     return training._replace(rule=PAPER)
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""
 
 
 def _done(wanted: Sequence[Change], steps: bool) -> list[tuple[Change, ...]]:

@@ -17,6 +17,7 @@ from weighbridge.budgets.weighed_on import weighed_on
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.record import Report
+from weighbridge.sources import quietly
 from weighbridge.stated_inputs import inputs_for
 
 __all__ = ["Weighed", "check", "checked", "judge_each", "weigh_each"]
@@ -54,7 +55,7 @@ def check(
         raise BadSpec(f"models are named, not a {type(models).__name__}", where="models", hint=_CALL)
     found = read_budgets(None if path is None else Path(path))
     wanted = named(found, (models,) if isinstance(models, str) else tuple(models))
-    tell = progress or _quietly
+    tell = progress or quietly
     baseline = read_baseline(found.baseline)
     return checked(wanted, baseline, lambda model: _report(model, tell))
 
@@ -105,7 +106,3 @@ def _report(model: ModelBudgets, tell: Callable[[str], None]) -> Report:
     options = dict(model.options)
     inputs = inputs_for(model.source, options.pop("input", ()))
     return weigh(model.source, on=model.on, progress=tell, **inputs, **options)
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""

@@ -16,7 +16,7 @@ from weighbridge.errors import BadModel, BadSpec, GraphError
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.passes.targets import REST
-from weighbridge.sources import Given, Sizes, Source, check, file_of, is_module, is_named_model, read
+from weighbridge.sources import Given, Sizes, Source, check, file_of, is_module, is_named_model, quietly, read
 from weighbridge.written import shown
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def compress(  # noqa: PLR0913 - the options are those of the command
     """
     from weighbridge import __version__
 
-    tell = progress or _quietly
+    tell = progress or quietly
     found_plan = _plan(plan)
     arguments = (keep, codebook, index_bits, huffman_values, huffman_indices, fillers)
     options = [rule for field, given in zip(_FIELDS.items(), arguments, strict=True) for rule in _stated(*field, given)]
@@ -109,10 +109,6 @@ def compress(  # noqa: PLR0913 - the options are those of the command
         published=found_plan.published if found_plan else None,
         notes=_notes(found, found_plan, rules, layers),
     )
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""
 
 
 def _plan(plan: str | os.PathLike[str] | None) -> Plan | None:
@@ -156,7 +152,7 @@ def _split(rule: object) -> tuple[object, object]:
 
 def _read(source: Any, given: Given, tell: Tell, ratios_only: bool) -> _Read:
     if isinstance(source, Graph):
-        _no_sizes(given, "a graph has its sizes already")
+        check(source, given)
         return _Read(held_by(source), None, "", "graph")
     if isinstance(source, Mapping) and not _is_state(source):
         raise BadSpec(

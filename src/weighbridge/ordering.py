@@ -20,7 +20,7 @@ from weighbridge.memory.records import ARENA, MemoryPlan
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.reordered import NOT_KNOWN, reordered
 from weighbridge.report.ordered import Moved, Ordered, OrderStep, Overwrite
-from weighbridge.sources import Given, Source, check, read
+from weighbridge.sources import Given, Source, check, quietly, read
 
 __all__ = ["best_order"]
 
@@ -50,7 +50,7 @@ def best_order(
     Raises what ``weigh`` does, and ``BadSpec`` where the size of a tensor is unknown and where nothing can be exported so.
     """
     given = Given(batch, sequence, dims, inputs, kwargs)
-    tell = progress or _quietly
+    tell = progress or quietly
     check(source, given)
     asked = None if export is None else check_export(source, export)
     graph, _, origin, _ = read(source, given, tell)
@@ -67,7 +67,7 @@ def best_order(
     names = [node.name for node in spans.nodes]
 
     def weighed(path: str) -> Graph:
-        return deployed_of(read(path, given, _quietly).graph, weight_bits, activation_bits, precision)
+        return deployed_of(read(path, given, quietly).graph, weight_bits, activation_bits, precision)
 
     peaks = Peaks(found.before_bytes, found.peak_bytes, before.peak_bytes.get(ARENA))
     written, notes = None, deployed.notes
@@ -112,14 +112,10 @@ def _profile(names: Sequence[str], places: Sequence[int], before: MemoryPlan, af
 def _overwrites(deployed: Graph, spans: Lifetimes, memory: MemoryPlan) -> Iterator[Overwrite]:
     """What each kernel that may write over an operand saves where it runs, and of the peak."""
     profile = memory.profile["live"]
-    peak = max((size or 0 for size in profile), default=0)
+    peak, second = (*sorted((size or 0 for size in profile), reverse=True)[:2], 0, 0)[:2]
     for place, found in enumerate(savings(deployed, spans, OPERATORS)):
         for saving in sorted(found, key=lambda one: -one.bytes)[:1]:
-            others = max((size or 0 for other, size in enumerate(profile) if other != place), default=0)
+            others = second if profile[place] == peak else peak
             left = max(others, (profile[place] or 0) - saving.bytes)
             node = spans.nodes[place]
             yield Overwrite(node.name, node.operator, saving.storage, saving.bytes, peak - min(peak, left))
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""

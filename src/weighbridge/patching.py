@@ -19,7 +19,7 @@ from weighbridge.patches.plan import Grid, PatchPlan, planned
 from weighbridge.patches.search import GRIDS, best_in_rows, searched
 from weighbridge.report.patched import Patched, Room
 from weighbridge.report.peaks import policy_named
-from weighbridge.sources import Given, Source, check, read
+from weighbridge.sources import Given, Source, check, quietly, read
 from weighbridge.written import shown
 
 if TYPE_CHECKING:
@@ -68,14 +68,9 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
     grids = tuple(_grids(grid))
     policy_named(policy)
     devices, _ = reserve_of(reserve, devices_of(on))
-    if isinstance(source, Graph) and not given.is_empty:
-        raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
-    tell = progress or _quietly
-    if isinstance(source, Graph):
-        graph, origin = source, ""
-    else:
-        check(source, given)
-        graph, _, origin, _ = read(source, given, tell)
+    check(source, given)
+    tell = progress or quietly
+    graph, _, origin, _ = read(source, given, tell)
     deployed = deployed_of(graph, weight_bits, activation_bits, precision)
     tell("looking for the best patches")
     found = _found(deployed, last, grids, policy, with_input=with_input)
@@ -169,7 +164,3 @@ def _no_grid(given: object) -> BadSpec:
     return BadSpec(
         f"{shown(given)} is no grid", where="grid", hint="write 4x4: patches above each other, and side by side"
     )
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""

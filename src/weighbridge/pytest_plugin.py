@@ -85,10 +85,11 @@ class BudgetCheck:
         from weighbridge.budgets.read import named, nearest_file, read_budgets
         from weighbridge.checking import checked
         from weighbridge.cli.source_call import report_of
+        from weighbridge.sources import quietly
 
         found = read_budgets(nearest_file(self._folder) if file is None else Path(file))
         # As the command does, which imports a Python file that makes a model.
-        return checked(named(found, (name,)), read_baseline(found.baseline), lambda model: report_of(model, _quietly))
+        return checked(named(found, (name,)), read_baseline(found.baseline), lambda model: report_of(model, quietly))
 
 
 def _of_source(source: Any, texts: tuple[str, ...], file: _Path | None, options: dict[str, Any]) -> Checked:
@@ -113,10 +114,6 @@ def _of_source(source: Any, texts: tuple[str, ...], file: _Path | None, options:
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) else type(source).__name__
     model, unchecked = judged(ModelBudgets(name, name, budgets), report, None, weighed_on(on))
     return Checked(report.tool, (model,), unchecked)
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""
 
 
 def _misused(what: str, hint: str) -> Exception:

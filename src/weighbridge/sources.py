@@ -29,6 +29,7 @@ __all__ = [
     "is_module",
     "is_named_model",
     "no_such_file",
+    "quietly",
     "read",
 ]
 
@@ -122,6 +123,10 @@ def check(source: object, given: Given) -> None:
             raise BadSpec("a graph has its sizes already", hint="give batch, sequence, dims and inputs to load")
     elif not is_module(source) and not is_named_model(_path(source)):
         _sizes(given.batch, given.sequence, given.dims, given.inputs)
+
+
+def quietly(stage: str) -> None:
+    """What is being done is told to nobody."""
 
 
 def check_there(source: str) -> None:
