@@ -16,7 +16,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import GraphError
 from weighbridge.graph import Graph, Node, Role, Tensor
 from weighbridge.memory import plan
-from weighbridge.memory.order import Ordering, least_peak
+from weighbridge.memory.order import Ordering, least_peak, stretch
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes import deploy
 from weighbridge.passes.static import runs, static_tensors
@@ -125,6 +125,17 @@ def test_a_search_that_may_look_at_next_to_nothing_finds_an_order(most_states: i
         found = least_peak(graph, most_states=most_states)
         least = best_of_all_orders(graph)
         assert found.bound_bytes <= least <= found.peak_bytes == peak_of(graph, found) <= found.before_bytes
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_stretch_that_is_too_long_to_look_at_all_that_is_alive_has_a_bound_below(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stretch, "_MOST_FOR_FLOOR", 0)
+    graph = random_graph(seed, 9)
+    least = best_of_all_orders(graph)
+    assert least_peak(graph).bound_bytes == least
+    assert 0 < least_peak(graph, most_states=0).bound_bytes <= least
 
 
 @pytest.mark.parametrize("count", [60, 200])

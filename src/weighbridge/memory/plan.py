@@ -118,16 +118,14 @@ def _with_eager(graph: Graph, spans: Lifetimes, made: MemoryPlan) -> MemoryPlan:
 def _with_arena(found: ArenaPeak | str, made: MemoryPlan) -> MemoryPlan:
     if isinstance(found, str):
         return made._replace(inapplicable={**made.inapplicable, ARENA: found})
+    offsets = found.offsets
     return made._replace(
         peak_bytes={**made.peak_bytes, ARENA: found.plan.bytes},
         peak_elements={**made.peak_elements, ARENA: None},
         peak_node={**made.peak_node, ARENA: found.node},
         profile=made.profile if found.profile is None else {**made.profile, ARENA: found.profile},
         tensors=tuple(
-            [
-                TensorSpan(name, size, first, last, found.offsets.get(name))
-                for name, size, first, last, _ in made.tensors
-            ]
+            [TensorSpan(name, size, first, last, offsets.get(name)) for name, size, first, last, _ in made.tensors]
         ),
         arena=found.plan,
     )

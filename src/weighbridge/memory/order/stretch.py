@@ -261,8 +261,10 @@ def stretch_of(
 
 def _floor(nodes: Sequence[_Node], number: Mapping[int, int], held: Sequence[Held]) -> int:
     """The most that is alive at some node in every order, of the storages that the stretch touches: those made before it, or by it, and
-    read behind it, or by it.
+    read behind it, or by it; in a long stretch those that are there all the while or that the node touches.
     """
+    if len(nodes) > _MOST_FOR_FLOOR:
+        return _floor_of_many(nodes, number, held)
     above, below = _reach(nodes)
     most = 0
     sets = [
@@ -285,11 +287,21 @@ def _floor(nodes: Sequence[_Node], number: Mapping[int, int], held: Sequence[Hel
     return most
 
 
+def _floor_of_many(nodes: Sequence[_Node], number: Mapping[int, int], held: Sequence[Held]) -> int:
+    always, alive = 0, [node.extra for node in nodes]
+    for one in held:
+        users = [number[user] for user in one.users if user in number]
+        if one.is_kept and (one.maker is None or one.maker not in number):
+            always += one.bytes
+            continue
+        for place in users:
+            alive[place] += one.bytes
+    return always + max(alive)
+
+
 def _reach(nodes: Sequence[_Node]) -> tuple[list[int], list[int]]:
-    """What has to run before each node, and what has to run after it; of a long stretch next to nothing."""
+    """What has to run before each node, and what has to run after it."""
     above, below = [0] * len(nodes), [0] * len(nodes)
-    if len(nodes) > _MOST_FOR_FLOOR:
-        return above, below
     for place, node in enumerate(nodes):
         for one in _places(node.before):
             above[place] |= above[one] | 1 << one
