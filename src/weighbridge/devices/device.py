@@ -75,13 +75,8 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Picojoules:
+class Picojoules(Amount):
     """An energy above zero and where it comes from; literature states them with a fraction, 3.7 pJ."""
-
-    value: float
-    source: str
-    verified: bool = True
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +196,9 @@ class Device:
         return max(rates, key=lambda peak: peak.ops_per_s.value, default=None)
 
     @property
-    def figures(self) -> tuple[Figure | Picojoules | Amount, ...]:
+    def figures(self) -> tuple[Figure | Amount, ...]:
         """Every number of the device: rates, memories, energies, measurements, each in the order of its file."""
-        numbers: list[Figure | Picojoules | Amount | None] = [peak.ops_per_s for peak in self.peaks]
+        numbers: list[Figure | Amount | None] = [peak.ops_per_s for peak in self.peaks]
         for memory in self.memories:
             numbers += (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes, memory.largest_block_bytes)
         numbers += self.energy.figures if self.energy else ()

@@ -8,7 +8,7 @@ from weighbridge.graph import Attribute
 
 from .halo import Box, Needs, Span
 from .record import Call
-from .rules import axes_of, known, pads_by_axis
+from .rules import axes_of, known, pads_by_axis, ranges_by_axis
 from .shapes import axis_of
 
 __all__ = ["concat_halo", "pad_halo", "pad_parted", "slice_halo", "slice_parted", "split_halo", "transpose_halo"]
@@ -47,44 +47,34 @@ def slice_halo(call: Call, box: Box) -> Needs | None:
     if not known(call, "starts", "ends", "axes", "steps"):
         return None
     spans = list(box)
-    for axis, (first, step) in _ranges(call).items():
+    for axis, taken in ranges_by_axis(call).items():
         if box[axis] == (0, call.outputs[0].shape[axis]):
             spans[axis] = Span(0, call.x.shape[axis])
-        elif step < 1:
+        elif taken.step < 1:
             return None
         else:
-            spans[axis] = Span(first + box[axis].start * step, first + (box[axis].stop - 1) * step + 1)
+            first = taken.start + box[axis].start * taken.step
+            spans[axis] = Span(first, first + (box[axis].size - 1) * taken.step + 1)
     return {("x", 0): tuple(spans)}
 
 
 def slice_parted(call: Call, box: Box, needed: Needs, there: Needs) -> Mapping[str, Attribute]:
     """Of an axis of which a part is taken the range begins where that begins."""
     axes, starts, ends, steps = [], [], [], []
-    for axis, (first, step) in _ranges(call).items():
+    for axis, taken in ranges_by_axis(call).items():
         is_whole = box[axis] == (0, call.outputs[0].shape[axis])
         size = call.outputs[0].shape[axis]
         axes.append(axis)
-        starts.append(first if is_whole else 0)
-        ends.append(_end(first, step, size) if is_whole else there["x", 0][axis].size)
-        steps.append(step)
+        starts.append(taken.start if is_whole else 0)
+        ends.append(_end(taken, size) if is_whole else there["x", 0][axis].size)
+        steps.append(taken.step)
     return {"axes": tuple(axes), "starts": tuple(starts), "ends": tuple(ends), "steps": tuple(steps)}
 
 
-def _end(first: int, step: int, size: int) -> int:
+def _end(taken: range, size: int) -> int:
     """Behind the last element of ``size``; far below 0 is before the first one, as -1 would be the last."""
-    end = first + size * step
+    end = taken.start + size * taken.step
     return end if end >= 0 else -(1 << 31)
-
-
-def _ranges(call: Call) -> Mapping[int, tuple[int, int]]:
-    """The first element and the step along each axis that a slice names."""
-    starts, ends = call.integers("starts"), call.integers("ends")
-    axes = axes_of(call, len(call.x.shape)) if call["axes"] != "all" else tuple(range(len(starts)))
-    steps = call.integers("steps") if call["steps"] != 1 else (1,) * len(starts)
-    return {
-        axis: (slice(start, end, step).indices(call.x.shape[axis])[0], step)
-        for start, end, axis, step in zip(starts, ends, axes, steps, strict=True)
-    }
 
 
 def pad_halo(call: Call, box: Box) -> Needs | None:

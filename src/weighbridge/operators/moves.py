@@ -16,7 +16,7 @@ from .halo_axes import expand_halo, expand_parted, roll_halo, tile_halo
 from .halo_moves import concat_halo, pad_halo, pad_parted, slice_halo, slice_parted, split_halo, transpose_halo
 from .halo_views import blocks_grain, depth_to_space_halo, space_to_depth_halo
 from .record import REQUIRED, Call, Kind, Op, nothing
-from .rules import axes_of, dtype_of, selects, sizes_of, when_known
+from .rules import axes_of, dtype_of, ranges_by_axis, selects, sizes_of, when_known
 from .shapes import axis_of, broadcast
 
 __all__ = ["MOVE_OPERATORS"]
@@ -73,17 +73,9 @@ def _split(call: Call) -> tuple[TensorType | DType, ...]:
 @when_known("starts", "ends", "axes", "steps")
 def _slice(call: Call) -> tuple[TensorType, ...]:
     """Bounds outside a dimension are clamped to it; negative ones count from its end; a step may be negative."""
-    starts, ends = call.integers("starts"), call.integers("ends")
-    axes = axes_of(call, len(call.x.shape)) if call["axes"] != "all" else tuple(range(len(starts)))
-    steps = call.integers("steps") if call["steps"] != 1 else (1,) * len(starts)
-    if not len(starts) == len(ends) == len(axes) == len(steps) <= len(call.x.shape):
-        raise GraphError(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps")
     shape = list(call.x.shape)
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        if step == 0:
-            raise GraphError(f"a step of 0 along axis {axis}")
-        first, last, _ = slice(start, end, step).indices(shape[axis])
-        shape[axis] = max(0, -((first - last) // step))
+    for axis, taken in ranges_by_axis(call).items():
+        shape[axis] = max(0, -((taken.start - taken.stop) // taken.step))  # len() has a largest number
     return (TensorType(tuple(shape), call.x.dtype),)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import isfinite
 
 from weighbridge.dtypes import DTYPES, DType
@@ -22,6 +22,7 @@ __all__ = [
     "known",
     "number",
     "pads_by_axis",
+    "ranges_by_axis",
     "reads_nothing",
     "same",
     "same_rank",
@@ -120,6 +121,19 @@ def axes_of(call: Call, rank: int, name: str = "axes") -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise GraphError(f"{name} names an axis twice: {axes}")
     return axes
+
+
+def ranges_by_axis(call: Call) -> Mapping[int, range]:
+    """The elements of x that a slice takes along each axis that it names; its bounds are clamped, and count from the end below 0."""
+    shape, starts, ends = call.x.shape, call.integers("starts"), call.integers("ends")
+    axes = axes_of(call, len(shape)) if call["axes"] != "all" else tuple(range(len(starts)))
+    steps = call.integers("steps") if call["steps"] != 1 else (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps) <= len(shape):
+        raise GraphError(f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps")
+    if 0 in steps:
+        raise GraphError(f"a step of 0 along axis {axes[steps.index(0)]}")
+    bounds = zip(axes, map(slice, starts, ends, steps), strict=True)
+    return {axis: range(*bound.indices(shape[axis])) for axis, bound in bounds}
 
 
 def same_rank(a: TensorType, b: TensorType, names: str) -> None:

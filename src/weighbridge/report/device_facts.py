@@ -137,7 +137,7 @@ def _pj(each: Picojoules) -> str:
     return f"{in_full(stated(each.value))} pJ"
 
 
-def _fact(name: str, figure: str, more: str, of: Figure | Picojoules | Amount) -> Fact:
+def _fact(name: str, figure: str, more: str, of: Figure | Amount) -> Fact:
     note = printable(of.note, _LONGEST)
     doubt = "note" if of.verified else "not verified"
     remark = f"{doubt}: {note}" if note else "" if of.verified else doubt
