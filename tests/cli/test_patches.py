@@ -55,6 +55,15 @@ def test_require_fit(size: str, code: int, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == ("weighbridge: does not fit stm32f746 in patches\n" if code else "")
 
 
+def test_room_row_by_row_is_not_room_in_patches(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [*PAPER, "--policy", "pair_in_place", "--on", "stm32f746", "--reserve", "sram=16KiB"]
+    assert main([*arguments, "--require-fit"]) == 1
+    captured = capsys.readouterr()
+    assert "in patches it does not fit" in captured.out
+    assert "row by row it fits" in captured.out
+    assert captured.err == "weighbridge: does not fit stm32f746 in patches\n"
+
+
 def test_require_fit_by_a_device_that_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*PAPER, "--on", "ethos-u55-128", "--require-fit"]) == 1
     assert capsys.readouterr().err == "weighbridge: cannot be told to fit ethos-u55-128 in patches\n"

@@ -82,7 +82,10 @@ Exit codes:
 )
 @option(OUTPUT, "--all", "all_rows", is_flag=True, help="Show every row of the tables.")
 @option(
-    "Checks", "--require-fit", is_flag=True, help="Exit with 1 unless every device given has room for it in patches."
+    "Checks",
+    "--require-fit",
+    is_flag=True,
+    help="Exit with 1 unless every device given has room for it in patches; room for it row by row does not count.",
 )
 def _patches_command(**options: Any) -> Callable[[], int]:
     from weighbridge.cli.patches import Request, carry_out
