@@ -200,3 +200,29 @@ def test_what_is_written_elsewhere_takes_no_room(shape: tuple[int, ...], bytes_a
     graph = replace(graph, tensors={**graph.tensors, end: replace(graph.tensors[end], shape=shape)})
     assert plan_of_values(graph, elsewhere=(end,)).peak_bytes["live"] == bytes_alive
     assert plan_of_values(graph, elsewhere=("x", "of nothing here")).peak_bytes["live"] == 128
+
+
+def test_a_node_that_sees_all_of_a_map_sees_nothing_beyond_it() -> None:
+    """A mean over the only column has no columns beyond the borders, where the windows behind it lie on padding."""
+    build = Builder("mean")
+    x = build.input("x", (1, 2, 6, 1), DTYPES["float32"])
+    (y,) = build.add("reduce_mean", [("x", x)], {"axes": (3,), "keep_dims": True})
+    for place in range(2):
+        w = build.stored(f"w{place}", (2, 2, 3, 3), DTYPES["float32"])
+        (y,) = build.add("conv", [("x", y), ("w", w)], {"padding": 1}, name=f"conv{place}")
+    (y,) = build.add("relu", [("x", y)])
+    made = planned(build.graph([y]), "conv1", Grid(2, 1))
+    assert made.full_macs == made.clipped_macs > made.stage_macs
+    assert in_patches(build.graph([y]), grid=("2x1", "3x1")).tried
+
+
+@pytest.mark.parametrize("padding", [(3, 0, 0, 0), (0, 3, 0, 0), (0, 0, 3, 0), (0, 0, 0, 3)])
+def test_a_patch_that_lies_on_padding_reads_nothing_of_the_input_where_that_ends(padding: tuple[int, ...]) -> None:
+    build = Builder("padded")
+    x = build.input("x", (1, 2, 3, 3), DTYPES["float32"])
+    w = build.stored("w", (2, 2, 1, 1), DTYPES["float32"])
+    (y,) = build.add("conv", [("x", x), ("w", w)], {"padding": padding}, name="conv")
+    (y,) = build.add("relu", [("x", y)])
+    boxes = [patch.inputs["x"] for patch in planned(build.graph([y]), "conv", Grid(3, 3)).patches]
+    assert all(0 <= span.start <= span.stop <= 3 for box in boxes for span in box[2:])
+    assert any(not span.size for box in boxes for span in box)

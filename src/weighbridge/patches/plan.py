@@ -67,7 +67,8 @@ class PatchPlan(NamedTuple):
     those of the inputs that the stage reads, whole.
 
     ``stage_macs`` are those of the stage in one piece, ``clipped_macs`` those of all patches with halos that end at the borders of
-    the maps, ``full_macs`` with halos that do not; ``network_macs`` are None where not every node of the network is counted.
+    the maps, ``full_macs`` with halos that do not, but for patches with a node that sees all of a map; ``network_macs`` are None where
+    not every node of the network is counted.
     ``steps`` say of every node that runs what is alive at it; the largest are ``before_bytes`` and ``peak_bytes``.
     """
 
@@ -245,16 +246,31 @@ def _patches(
         part = part_of(deployed, stage, box, operators)
         key = _alike(part)
         if key not in known:
-            beyond = part_of(deployed, stage, box, operators, clipped=False).graph
+            beyond = (_beyond(deployed, stage, box, operators) or part).graph
             made = plan_of_values(part.graph, operators, elsewhere=(stage.output,))
             peaks = _of_values(made.peak_bytes)
             profiles.append(profile_of(part.graph, made, peaks, operators))
             known[key] = count(part.graph, part.graph).macs, count(beyond, beyond).macs, peaks
         macs, beyond_macs, peaks = known[key]
-        inputs = {name: part.boxes[name] for name in given if name in part.boxes}
+        inputs = {name: _on(deployed, name, part.boxes[name]) for name in given if name in part.boxes}
         patches.append(Patch(*place, inputs, macs, peaks))
         full += beyond_macs
     return tuple(patches), full, worst_of(profiles)
+
+
+def _beyond(deployed: Graph, stage: Stage, box: Box, operators: Mapping[str, Op]) -> Part | None:
+    """The part with halos that go on beyond the borders; None where a node of it sees all of a map, of which there is no beyond."""
+    try:
+        return part_of(deployed, stage, box, operators, clipped=False)
+    except BadSpec:
+        return None
+
+
+def _on(graph: Graph, name: str, box: Box) -> Box:
+    """A box of a tensor, of which a span of nothing may lie outside: at the nearer border then."""
+    shape = graph.tensors[name].shape or ()
+    pairs = zip(box, shape, strict=True)
+    return tuple(Span(min(max(span.start, 0), size), min(max(span.stop, 0), size)) for span, size in pairs)
 
 
 def _alike(part: Part) -> object:
