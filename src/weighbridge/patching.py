@@ -24,6 +24,7 @@ from weighbridge.written import shown
 
 if TYPE_CHECKING:
     from weighbridge.devices.device import Device
+    from weighbridge.estimates import Demand
 
 __all__ = ["in_patches"]
 
@@ -58,8 +59,9 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
     or the best one, row by row.  ``with_input`` holds the input of the
     network in the same memory while the stage runs; without it each patch reads its part where it lies, in flash or in a camera.
 
-    ``source``, the sizes, widths, ``on`` and ``reserve`` are as in ``weigh``.  A device is compared by its preferred memory for
-    activations; for one that has too little of it in one piece the patches with the fewest MACs done again are told that have room.
+    ``source``, the sizes, widths, ``on`` and ``reserve`` are as in ``weigh``.  A device is compared by what its preferred memory for
+    activations has left for them; for one that has too little in one piece the patches with the fewest MACs done again are told that
+    have room.
 
     Raises what ``weigh`` does, and ``BadSpec`` for a node that no stage can end with, one in the stage that has to see all of its input,
     a grid finer than the map, and a policy that has no peak here.
@@ -88,7 +90,11 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
         streamed=best_in_rows(deployed, policy, with_input=with_input, last=last),
     )
     looked_for = partial(cheapest, deployed, policy, with_input=with_input, last=last, grids=grids or GRIDS)
-    return replace(made, on=tuple(_with_cheapest(_room(device, made), looked_for) for device in devices))
+    needed = _needed(deployed) if devices else None
+    return replace(
+        made,
+        on=tuple(_with_cheapest(_room(device, needed, made), looked_for) for device in devices) if needed else (),
+    )
 
 
 class _Found(NamedTuple):
@@ -119,25 +125,39 @@ def _no_peak(what: str) -> BadSpec:
     return BadSpec(what, where="policy", hint=hint)
 
 
-def _room(device: Device, made: Patched) -> Room:
-    """The verdicts of a device by its preferred memory for activations."""
-    from weighbridge.devices.device import ACTIVATIONS
+def _needed(deployed: Graph) -> Demand:
+    from weighbridge.counts import count
+    from weighbridge.estimates import demand
+    from weighbridge.memory import plan
 
-    memory = device.memory_for(ACTIVATIONS)
-    if memory is None:
+    return demand(deployed, count(deployed, deployed), plan(deployed))
+
+
+def _room(device: Device, needed: Demand, made: Patched) -> Room:
+    """The verdicts of a device by its preferred memory for activations, and by what else lies there."""
+    from weighbridge.estimates.left import left_in, region_of_activations
+
+    region = region_of_activations(needed, device)
+    if region is None:
         return Room(device.name, None, None, None, None, None)
-    room, after = memory.block_bytes, made.after_bytes
-    before, with_patches, by_rows = (
-        None if size is None else "fits" if size <= room else "does not fit"
-        for size in (made.before_bytes, after, made.by_rows_bytes)
+    left, after = left_in(region), made.after_bytes
+    with_patches, by_rows = (None if size is None else left.verdict(size) for size in (after, made.by_rows_bytes))
+    return Room(
+        device.name,
+        region.name,
+        left.bytes,
+        # the gaps and the scratch of a runtime's arena may be too much where what is alive is not
+        region.verdict if region.verdict == "does not fit" else left.verdict(made.before_bytes),
+        with_patches,
+        None if after is None else max(0, after - left.bytes),
+        by_rows,
+        beside_bytes=region.available_bytes - left.bytes,
     )
-    short = None if after is None else max(0, after - room)
-    return Room(device.name, memory.name, room, before, with_patches, short, by_rows)
 
 
 def _with_cheapest(room: Room, looked_for: Callable[[int], Cheapest | None]) -> Room:
-    """The verdicts of a device that has too little in one piece, with the patches that cost least."""
-    if room.before != "does not fit" or room.available_bytes is None:
+    """The verdicts of a device that may have too little in one piece, with the patches that cost least."""
+    if room.before in (None, "fits") or room.available_bytes is None:
         return room
     return room._replace(cheapest=looked_for(room.available_bytes))
 

@@ -49,7 +49,7 @@ def test_the_peaks_that_are_drawn_are_those_that_are_told(found: Patched) -> Non
     assert drawn.curves[0].marked == set(range(len(found.plan.nodes)))
     assert [(one.name, one.bytes) for one in drawn.levels] == [
         ("SRAM of stm32f746", 327_680),
-        ("DRAM of jetson-nano", found.on[1].available_bytes),
+        ("left in DRAM of jetson-nano", found.on[1].available_bytes),
     ]
     shown = " ".join(text(found, Look(100)).split())
     assert "in one piece: peak 1,404,928 B at layer 4 of 65, block2.expand.conv" in shown

@@ -100,7 +100,7 @@ def _judged(found: Patched) -> int:
     for room in found.on:
         fits = room.after or room.before
         if fits != "fits":
-            reason = "does not fit" if fits else "cannot be told to fit"
+            reason = "does not fit" if fits == "does not fit" else "cannot be told to fit"
             sys.stderr.write(f"weighbridge: {reason} {room.device} in patches\n")
             return DOES_NOT_FIT
     return 0

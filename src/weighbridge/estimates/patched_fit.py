@@ -10,7 +10,8 @@ from weighbridge.counts import count
 from weighbridge.devices.device import ACTIVATIONS, Device
 from weighbridge.estimates.demand import LIVE
 from weighbridge.estimates.fit import Fit
-from weighbridge.estimates.needs import DOES_NOT_FIT, FITS, Need
+from weighbridge.estimates.left import left_in
+from weighbridge.estimates.needs import DOES_NOT_FIT, FITS
 from weighbridge.graph import Graph
 from weighbridge.memory.plan import plan_of_values
 from weighbridge.named_tuple import NamedTuple
@@ -89,29 +90,24 @@ def patched_fit(search: PatchSearch, fit: Fit, device: Device) -> PatchedFit | N
     """The patches that make a network fit the memory for activations of a microcontroller.
 
     None where activations have room, where the device is no microcontroller, where what else lies in the memory leaves no room at
-    all, where no peak is known, and where the network has nothing that could run in patches.
+    all, where no peak is known, and where the network has nothing that could run in patches.  None also where what is alive has room,
+    and only the gaps and the scratch of a runtime's arena have not, of which patches say nothing.
     """
     region = next((one for one in fit.regions if ACTIVATIONS in one.holds), None)
-    if region is None or region.verdict != DOES_NOT_FIT or not device.is_microcontroller:
+    if region is None or region.verdict == FITS or not device.is_microcontroller:
         return None
-    beside = [_beside(need) for need in region.contents]
-    room = region.available_bytes - sum(size or 0 for size in beside)
+    room, _, exact = left_in(region)
     before = plan_of_values(search.deployed).peak_bytes[LIVE]
-    if before is None or room <= 0:
+    if before is None or not 0 < room < before:
         return None
     facts = count(search.deployed, search.deployed)
     macs = facts.macs if facts.exact else None
-    asked = PatchedFit(region.name, DOES_NOT_FIT, LIVE, room, None not in beside, before, network_macs=macs)
+    asked = PatchedFit(region.name, DOES_NOT_FIT, LIVE, room, exact, before, network_macs=macs)
     enough = search.within(room)
     if enough is not None:
         return asked._replace(verdict=FITS, stage=enough)
     least = search.least()
     return asked._replace(stage=least.stage) if least.tried else None
-
-
-def _beside(need: Need) -> int | None:
-    """The bytes of what lies beside the peak of activations: other contents, and the variables that outlive a run."""
-    return (need.variable_bytes or 0) if need.content == ACTIVATIONS else need.bytes
 
 
 def _cheapest(deployed: Graph, room: int, operators: Mapping[str, Op]) -> PatchedStage | None:

@@ -21,10 +21,10 @@ SCHEMA: Final = 1
 class Room(NamedTuple):
     """What a device has for activations, in one piece, and whether that is enough without patches, with them, and row by row.
 
-    ``available_bytes`` are those of the memory ``region``; None, and no verdict, where the device has none for activations.  A verdict
-    is "fits" or "does not fit"; ``short_bytes`` are missing with patches, 0 where it fits.  ``by_rows`` is None where nothing is told of
-    the stage row by row.  ``cheapest`` are the patches that have room and the fewest MACs done again; None where it fits in one piece,
-    or where none have room.
+    ``available_bytes`` are those of the memory ``region``, less the ``beside_bytes`` of what else lies there; None, and no verdict, where
+    the device has none for activations.  A verdict is "fits", "does not fit", or "unknown" where it depends on an estimate of what lies
+    there; ``short_bytes`` are missing with patches, 0 where it fits.  ``by_rows`` is None where nothing is told of the stage row by row.
+    ``cheapest`` are the patches that have room and the fewest MACs done again; None where it fits in one piece, or where none have room.
     """
 
     device: str
@@ -35,6 +35,7 @@ class Room(NamedTuple):
     short_bytes: int | None
     by_rows: str | None = None
     cheapest: Cheapest | None = None
+    beside_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.page import Table
 from weighbridge.report.patch_lines import patch_lines
 from weighbridge.report.patch_map import PatchMap, from_to, patch_maps, place_of
-from weighbridge.report.patched import Patched
+from weighbridge.report.patched import Patched, Room
 from weighbridge.report.spans import Line, text_of
 from weighbridge.report.streamed_page import by_rows, rings
 from weighbridge.report.terminal import Look
@@ -43,7 +43,8 @@ __all__ = [
 _UNKNOWN: Final = "?"
 _NAME: Final = 60
 _LONG_NAME: Final = 200
-"""Where names stand in a table of their own: those of one file begin alike."""
+"""Where names stand in a table of their own, as those of one file begin alike, and of a layer that may be typed behind --last."""
+_MAY_FIT: Final = "unknown"
 
 
 def lines(found: Patched, look: Look, *, all_rows: bool = False) -> Iterator[Line]:
@@ -90,7 +91,10 @@ def alive(found: Patched) -> AliveMap:
         Curve("in patches", names, [one.after_bytes for one in found.steps], stage),
     )
     levels = tuple(
-        Level(f"{printable(one.region or '', _NAME)} of {printable(one.device, _NAME)}", one.available_bytes)
+        Level(
+            f"{'left in ' if one.beside_bytes else ''}{_region(one)} of {printable(one.device, _NAME)}",
+            one.available_bytes,
+        )
         for one in found.on
         if one.available_bytes is not None
     )
@@ -155,19 +159,28 @@ def sentences(found: Patched) -> Iterator[str]:
         if one.available_bytes is None:
             yield f"{printable(one.device, _NAME)}: it has no memory for activations"
             continue
-        room = f"{exact(one.available_bytes)} B of {printable(one.region or '', _NAME)}"
-        with_patches = "" if one.after is None else f", in patches it {one.after}"
-        short = f" by {exact(one.short_bytes)} B" if one.short_bytes else ""
-        rows = "" if one.by_rows is None else f", row by row it {one.by_rows}"
-        yield f"{printable(one.device, _NAME)}, {room}: in one piece it {one.before}{with_patches}{short}{rows}"
+        beside = f" beside the {exact(one.beside_bytes)} B of what else lies there" if one.beside_bytes else ""
+        room = f"{exact(one.available_bytes)} B {'left in' if one.beside_bytes else 'of'} {_region(one)}{beside}"
+        with_patches = "" if one.after is None else f", in patches {_fits(one.after)}"
+        short = f" by {exact(one.short_bytes)} B" if one.short_bytes and one.after != _MAY_FIT else ""
+        rows = "" if one.by_rows is None else f", row by row {_fits(one.by_rows)}"
+        yield f"{printable(one.device, _NAME)}, {room}: in one piece {_fits(one.before)}{with_patches}{short}{rows}"
         if one.cheapest is not None and (
             plan is None or (one.cheapest.last, one.cheapest.grid) != (plan.last, plan.grid)
         ):
             yield _with_least_work(one.cheapest)
 
 
+def _region(room: Room) -> str:
+    return printable(room.region or "", _NAME)
+
+
+def _fits(verdict: str | None) -> str:
+    return "it may fit" if verdict in (None, _MAY_FIT) else f"it {verdict}"
+
+
 def _with_least_work(found: Cheapest) -> str:
-    (rows, columns), last = found.grid, printable(found.last, _NAME)
+    (rows, columns), last = found.grid, printable(found.last, _LONG_NAME)
     work = f"{exact(found.macs_more)} MACs done again, {_bytes(found.peak_bytes)}"
     return f"with the least work that fits there: {rows} x {columns} patches up to {last}, {work}"
 
@@ -200,7 +213,7 @@ def _limit(plan: PatchPlan, policy: str, *, with_input: bool) -> Iterator[str]:
 def _what(plan: PatchPlan) -> str:
     rows, columns = plan.grid
     count = f"{exact(len(plan.nodes))} layers" if len(plan.nodes) > 1 else "layer"
-    return f"{rows} x {columns} patches of the first {count}, up to {printable(plan.last, _NAME)}"
+    return f"{rows} x {columns} patches of the first {count}, up to {printable(plan.last, _LONG_NAME)}"
 
 
 def _work(plan: PatchPlan) -> str:
@@ -320,7 +333,9 @@ def _places(places: list[int], grid: PatchGrid) -> str:
 def said(found: Patched) -> list[str]:
     """The notes, and why some nodes can end no stage."""
     notes = [printable(note, 600) for note in found.notes]
-    ends = [f"{printable(name, _NAME)}: {printable(why, 200)}" for name, why in list(found.reasons.items())[:3]]
+    ends = [
+        f"{printable(name, _LONG_NAME)}: {printable(why, _LONG_NAME)}" for name, why in list(found.reasons.items())[:3]
+    ]
     return [*notes, *ends]
 
 

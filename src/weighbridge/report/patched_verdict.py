@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["patched_lines"]
 
 _NAME = 60
+_LAYER = 200  # as it is typed behind --last
 
 
 def patched_lines(on: OnDevice) -> tuple[str, ...]:
@@ -29,7 +30,7 @@ def _line(found: PatchedFit) -> str:
     alive = f"alive by {found.policy}, the input held"
     if stage is None:
         return f"patches do not help: none has less {alive}, than the {exact(found.before_bytes)} B in one piece"
-    what = f"{stage.rows} x {stage.columns} patches of {_layers(stage)}, up to {printable(stage.last, _NAME)}"
+    what = f"{stage.rows} x {stage.columns} patches of {_layers(stage)}, up to {printable(stage.last, _LAYER)}"
     size = f"{exact(stage.peak_bytes)} B {alive}"
     if found.verdict == "fits":
         return f"patches make it fit {room}{unknown}: {what}, {size}, {_work(found, stage)}"
