@@ -16,7 +16,7 @@ from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.patches.cheapest import Cheapest, cheapest
 from weighbridge.patches.plan import Grid, PatchPlan, planned
-from weighbridge.patches.search import GRIDS, best_in_rows, searched
+from weighbridge.patches.search import GRIDS, Candidate, best_in_rows, searched
 from weighbridge.report.patched import Patched, Room
 from weighbridge.report.peaks import policy_named
 from weighbridge.sources import Given, Source, check, quietly, read
@@ -88,6 +88,7 @@ def in_patches(  # noqa: PLR0913 - the options are those of the command
         reasons=found.reasons,
         notes=(*deployed.notes, *found.notes),
         streamed=best_in_rows(deployed, policy, with_input=with_input, last=last),
+        best=found.best,
     )
     looked_for = partial(cheapest, deployed, policy, with_input=with_input, last=last, grids=grids or GRIDS)
     needed = _needed(deployed) if devices else None
@@ -105,6 +106,7 @@ class _Found(NamedTuple):
     tried: int
     reasons: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    best: Candidate | None = None
 
 
 def _found(deployed: Graph, last: str | None, grids: tuple[Grid, ...], policy: str, *, with_input: bool) -> _Found:
@@ -117,7 +119,7 @@ def _found(deployed: Graph, last: str | None, grids: tuple[Grid, ...], policy: s
     found = searched(deployed, policy, with_input=with_input, last=last, grids=grids or GRIDS)
     if isinstance(found, str):
         raise _no_peak(found)
-    return _Found(found.plan, found.before_bytes, found.tried, found.reasons)
+    return _Found(found.plan, found.before_bytes, found.tried, found.reasons, best=found.best)
 
 
 def _no_peak(what: str) -> BadSpec:

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from tests.patches.networks import branched, deployed
 from tests.patches.random_stages import random_stages
-from weighbridge.counts import count
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.cheapest import cheapest, macs_again
-from weighbridge.patches.part import Known
+from weighbridge.patches.cheapest import cheapest
+from weighbridge.patches.options import Option, Options
 from weighbridge.patches.plan import Grid, planned
-from weighbridge.patches.stage import stage_to, stages
+from weighbridge.patches.stage import stages
 
 GRIDS = (Grid(2, 2), Grid(3, 3), Grid(4, 4))
 
@@ -28,25 +27,35 @@ def test_the_macs_are_those_of_the_plan(made: tuple[Graph, str], rows: int, colu
     graph, last = made
     try:
         plan = planned(graph, last, Grid(rows, columns))
-        stage = stage_to(graph, last, OPERATORS)
     except BadSpec:
         assume(False)
-    macs = {one.name: one.macs or 0 for one in count(graph, graph).nodes}
-    again = macs_again(graph, stage, Grid(rows, columns), macs, Known())
-    assert again == plan.clipped_macs - plan.stage_macs
+    grid = Grid(rows, columns)
+    options = Options(graph, "live", OPERATORS, with_input=False, last=last, grids=[grid])
+    assert options.macs_again(Option(0, (0, 0, 0), last, grid)) == plan.clipped_macs - plan.stage_macs
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
 @pytest.mark.parametrize("name", ["branched", "mobilenet_v2:resolution=64"])
 def test_no_patches_that_fit_are_cheaper(name: str, share: float) -> None:
     """Every stage and grid one by one."""
-    graph = branched() if name == "branched" else deployed(name)
+    holds(branched() if name == "branched" else deployed(name), share)
+
+
+@settings(max_examples=30, deadline=None)
+@given(random_stages(), st.sampled_from([0.6, 0.8, 0.95]))
+def test_none_are_cheaper_in_random_networks(made: tuple[Graph, str], share: float) -> None:
+    holds(made[0], share)
+
+
+def holds(graph: Graph, share: float) -> None:
     plans = []
     for end, grid in product(stages(graph, OPERATORS), GRIDS):
         try:
             plans.append(planned(graph, end, grid))
         except BadSpec:
             continue
+    if not plans:
+        return
     room = int(plans[0].before_bytes["live_in_place"] * share)
     fitting = [one for one in plans if one.peak_bytes["live_in_place"] <= room]
     found = cheapest(graph, "live_in_place", room, grids=GRIDS)

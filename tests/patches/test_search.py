@@ -5,20 +5,23 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.patches.networks import branched, deployed
+from tests.patches.random_stages import random_stages
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.memory import plan
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.part import Known
-from weighbridge.patches.plan import Grid, least_in, peaks_in, planned
+from weighbridge.patches.plan import Grid, peaks_in, planned
 from weighbridge.patches.rows import RowRules
 from weighbridge.patches.search import Searched, best_in_rows, searched
-from weighbridge.patches.stage import stage_to, stages
+from weighbridge.patches.stage import running_in, stage_to, stages
 from weighbridge.patches.streamed import in_rows
+from weighbridge.patches.walks import Walks
 
 GRIDS = (Grid(2, 2), Grid(3, 3), Grid(5, 2))
 
@@ -27,24 +30,45 @@ GRIDS = (Grid(2, 2), Grid(3, 3), Grid(5, 2))
 @pytest.mark.parametrize("policy", ["live", "pair_in_place"])
 @pytest.mark.parametrize("name", ["branched", "lenet5", "mobilenet_v2:resolution=64"])
 def test_nothing_is_better_than_what_is_found(name: str, policy: str, *, with_input: bool) -> None:
-    """Every stage and every grid tried one by one."""
-    graph = branched() if name == "branched" else deployed(name)
+    """Every stage and every grid tried one by one: the peak, and of those as small the MACs."""
+    holds(branched() if name == "branched" else deployed(name), policy, with_input=with_input)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    random_stages(),
+    st.sampled_from(["pair", "live", "pair_in_place", "live_in_place"]),
+    st.booleans(),
+)
+def test_nothing_is_better_in_random_networks(made: tuple[Graph, str], policy: str, with_input: bool) -> None:
+    holds(made[0], policy, with_input=with_input)
+
+
+def holds(graph: Graph, policy: str, *, with_input: bool) -> None:
     before = plan(graph).peak_bytes[policy]
-    all_peaks = []
+    all_plans = []
     for end, grid in product(stages(graph, OPERATORS), GRIDS):
         try:
             one = planned(graph, end, grid)
         except BadSpec:
             continue
-        all_peaks.append((one.with_input_bytes if with_input else one.peak_bytes)[policy])
+        peak = (one.with_input_bytes if with_input else one.peak_bytes)[policy]
+        all_plans.append((peak, one.clipped_macs, one.last, one.grid))
     found = searched(graph, policy, with_input=with_input, grids=GRIDS)
     assert isinstance(found, Searched)
     assert found.before_bytes == before
-    if min(all_peaks, default=before) >= before:
+    least = min((peak for peak, *_ in all_plans), default=None)
+    if least is None or least >= before:
         assert found.plan is None
+        assert least == (None if found.best is None else found.best.peak_bytes)
+        if found.best is not None:
+            assert found.best in [(peak, last, grid) for peak, _, last, grid in all_plans]
     else:
         assert found.plan is not None
-        assert (found.plan.with_input_bytes if with_input else found.plan.peak_bytes)[policy] == min(all_peaks)
+        assert found.best is None
+        peak = (found.plan.with_input_bytes if with_input else found.plan.peak_bytes)[policy]
+        assert (peak, found.plan.clipped_macs) == min(all_plans)[:2]
+        assert (peak, found.plan.clipped_macs, found.plan.last, found.plan.grid) in all_plans
 
 
 def test_the_search_finds_the_plan_of_the_paper() -> None:
@@ -92,10 +116,12 @@ def test_a_stage_that_is_asked_for_is_the_one_that_is_tried() -> None:
         searched(branched(), "live", last="left")
 
 
-def test_of_squares_none_is_tried_beyond_the_first_that_is_fine_enough() -> None:
+def test_of_squares_that_leave_as_much_the_coarsest_computes_least() -> None:
     found = searched(deployed("mobilenet_v2"), "pair_in_place", last="block4.project")
     assert isinstance(found, Searched)
-    assert found.tried == 3  # 2, 3, 4: behind the stage more is alive than in these
+    assert found.tried == 7
+    assert found.plan is not None
+    assert found.plan.grid == Grid(4, 4)  # behind the stage more is alive than in these
 
 
 def test_a_policy_without_a_peak() -> None:
@@ -141,13 +167,13 @@ def test_row_by_row_the_stage_that_is_asked_for() -> None:
 def test_one_patch_never_has_more_than_all_have(name: str, policy: str) -> None:
     """What lets a grid be passed over is a lower bound of its peak."""
     graph = branched() if name == "branched" else deployed(name)
-    known = Known()
+    walks = Walks(graph, running_in(graph, OPERATORS), policy, OPERATORS)
     for end, grid in product(stages(graph, OPERATORS)[:12], GRIDS):
         try:
             stage = stage_to(graph, end, OPERATORS)
-            peaks = peaks_in(graph, stage, grid, known=known)
+            peaks = peaks_in(graph, stage, grid, known=walks.known)
         except BadSpec:
             continue
-        least = least_in(graph, stage, grid, OPERATORS, in_place=policy.endswith("in_place"), known=known)
+        least = walks.least_bytes(stage, grid)
         assert 0 < least <= peaks.stage_bytes(policy)
         assert peaks == peaks_in(graph, stage, grid)

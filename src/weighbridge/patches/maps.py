@@ -21,41 +21,53 @@ _EACH: Final = (Kind.UNARY, Kind.ELEMENTWISE, Kind.IDENTITY)
 
 
 class Maps(NamedTuple):
-    """``axes`` by tensor; ``seeing_all`` are the names of nodes of which no part needs only a part of a map."""
+    """``axes`` by tensor; ``seeing_all`` are the names of nodes of which no part needs only a part of a map.
+
+    ``made`` are the axes of results as what comes before them has it, whoever reads them.
+    """
 
     axes: Mapping[str, Axes]
     seeing_all: frozenset[str]
+    made: Mapping[str, Axes]
 
 
 def maps_of(graph: Graph, nodes: Iterable[Node], operators: Mapping[str, Op]) -> Maps:
     """The maps are those that windows go over, and what is made of them: an axis goes on where parts along it need parts of it."""
     axes: dict[str, Axes] = {}
+    made: dict[str, Axes] = {}
     seeing = set()
     for node in nodes:
-        window = _window(graph, node)
-        if window is not None and axes.get(node.inputs[0], window) == window:
-            axes.update(dict.fromkeys((node.inputs[0], *node.outputs), window))
+        if not _over_maps(graph, node, operators, axes):
+            seeing.add(node.name)
+        made.update({one: axes[one] for one in node.outputs if one in axes})
+    return Maps(axes, frozenset(seeing), made)
+
+
+def _over_maps(graph: Graph, node: Node, operators: Mapping[str, Op], axes: dict[str, Axes]) -> bool:
+    """Whether a part of what a node makes needs only a part of each map; ``axes`` grow by those of its results."""
+    window = _window(graph, node)
+    if window is not None and axes.get(node.inputs[0], window) == window:
+        axes.update(dict.fromkeys((node.inputs[0], *node.outputs), window))
+        return True
+    goes_on, sees_part = dict(_going_on(graph, node, operators, axes)), True
+    for slot, tensor in slots_of(node):
+        if tensor not in axes:
             continue
-        goes_on = dict(_going_on(graph, node, operators, axes))
-        for slot, tensor in slots_of(node):
-            if tensor not in axes:
-                continue
-            shape, to = graph.tensors[tensor].shape or (), dict(goes_on.get(slot, {}))
-            if len(shape) == len(graph.tensors[node.outputs[0]].shape or ()):
-                # A row by itself may be needed for every row of the result.
-                to = {axis: axis for axis, size in enumerate(shape) if size == 1} | to
-            rows, columns = axes[tensor]
-            kept = _gone(rows, to), _gone(columns, to)
-            if any(
-                after is None and one is not None and shape[one] > 1
-                for one, after in zip(axes[tensor], kept, strict=True)
-            ):
-                seeing.add(node.name)
-                kept = axes[tensor]
-            for one in node.outputs:
-                if kept != (None, None) and _fits(graph, one, kept):
-                    axes.setdefault(one, kept)
-    return Maps(axes, frozenset(seeing))
+        shape, to = graph.tensors[tensor].shape or (), dict(goes_on.get(slot, {}))
+        if len(shape) == len(graph.tensors[node.outputs[0]].shape or ()):
+            # A row by itself may be needed for every row of the result.
+            to = {axis: axis for axis, size in enumerate(shape) if size == 1} | to
+        rows, columns = axes[tensor]
+        kept = _gone(rows, to), _gone(columns, to)
+        if any(
+            after is None and one is not None and shape[one] > 1 for one, after in zip(axes[tensor], kept, strict=True)
+        ):
+            sees_part = False
+            kept = axes[tensor]
+        for one in node.outputs:
+            if kept != (None, None) and _fits(graph, one, kept):
+                axes.setdefault(one, kept)
+    return sees_part
 
 
 def _gone(axis: int | None, to: Mapping[int, int]) -> int | None:

@@ -16,7 +16,7 @@ from weighbridge.passes.rewrite import call_of
 from weighbridge.patches.maps import slots_of
 from weighbridge.patches.stage import Stage
 
-__all__ = ["Known", "Part", "boxes_of", "needed_by", "part_of"]
+__all__ = ["Answer", "Known", "Part", "around", "boxes_of", "holds", "needed_by", "part_of"]
 
 _MOST_KNOWN: Final = 100_000
 """So many answers of nodes are kept, some tens of megabytes."""
@@ -37,26 +37,62 @@ class _Cut(NamedTuple):
     there: Needs
 
 
-class _Answer(NamedTuple):
-    """A cut, and the box of each operand that is there of it, of one that is read twice the smallest around both."""
+class Answer(NamedTuple):
+    """What a node makes and needs, and by the place of each operand the box of it that is there, None of one that is stored."""
 
     cut: _Cut
-    reads: Mapping[str, Box]
+    reads: tuple[Box | None, ...]
+
+    @property
+    def made(self) -> tuple[Box, ...]:
+        return self.cut.made
 
 
 class Known:
-    """What the nodes of one graph answered, for whoever asks about many parts of many stages of it: most questions come again."""
+    """What the nodes of one graph answered, for whoever asks about many parts of many stages of it: most questions come again.
+
+    Nodes of one kind, alike in all that rules see, answer alike: networks repeat themselves.
+    """
 
     def __init__(self) -> None:
-        self._answers: dict[object, _Answer] = {}
+        self._answers: dict[object, Answer] = {}
+        self._kinds: dict[str, object] = {}
+        self._alike: dict[object, object] = {}
 
-    def get(self, key: object) -> _Answer | None:
-        return self._answers.get(key)
+    def answer(
+        self,
+        graph: Graph,
+        node: Node,
+        asked: tuple[Box | None, ...],
+        operators: Mapping[str, Op],
+        stage: Stage,
+        *,
+        clipped: bool = True,
+    ) -> Answer:
+        """What a node needs for the boxes of its results.  Raises ``BadSpec`` as ``part_of`` does."""
+        kind = self._kinds.get(node.name)
+        if kind is None:
+            kind = self._kinds[node.name] = self._kind(graph, node, stage)
+        key = kind, asked, clipped, node is stage.last
+        found = self._answers.get(key)
+        if found is None:
+            if len(self._answers) >= _MOST_KNOWN:
+                self._answers.clear()
+            own = {name: box for name, box in zip(node.outputs, asked, strict=True) if box is not None}
+            cut = _cut(graph, node, own, operators, stage, clipped=clipped)
+            found = Answer(cut, tuple(cut.there.get(slot) for slot, _ in slots_of(node)))
+            self._answers[key] = found
+        return found
 
-    def keep(self, key: object, answer: _Answer) -> None:
-        if len(self._answers) >= _MOST_KNOWN:
-            self._answers.clear()
-        self._answers[key] = answer
+    def _kind(self, graph: Graph, node: Node, stage: Stage) -> object:
+        """A number for all nodes of one kind, or the name of one whose attributes cannot be compared."""
+        types = tuple((graph.tensors[one].type, one in stage.static) for one in (*node.inputs, *node.outputs))
+        key = node.operator, tuple(name for name, _ in node.operands), len(node.outputs), types
+        try:
+            whole_key = *key, frozenset(node.attributes.items()), node.name in stage.seeing_all
+            return self._alike.setdefault(whole_key, len(self._alike))
+        except TypeError:
+            return node.name
 
 
 def part_of(
@@ -107,32 +143,25 @@ def _needed(
     cuts: dict[str, _Cut] = {}
     known = Known() if known is None else known
     for node in reversed(stage.nodes):
-        if not any(_holds(boxes.get(one)) for one in node.outputs):
+        if not any(holds(boxes.get(one)) for one in node.outputs):
             continue
         asked = tuple([boxes.get(one) for one in node.outputs])
-        key = node.name, asked, clipped, node is stage.last, node.name in stage.seeing_all
-        found = known.get(key)
-        if found is None:
-            found = _answered(graph, node, boxes, operators, stage, clipped=clipped)
-            known.keep(key, found)
+        found = known.answer(graph, node, asked, operators, stage, clipped=clipped)
         boxes.update(zip(node.outputs, found.cut.made, strict=True))
-        for tensor, there in found.reads.items():
-            before = boxes.get(tensor)
-            boxes[tensor] = there if before is None else tuple(map(Span.around, before, there))
+        for (_, tensor), there in zip(node.operands, found.reads, strict=True):
+            if there is not None:
+                before = boxes.get(tensor)
+                boxes[tensor] = there if before is None else around(before, there)
         cuts[node.name] = found.cut
     return boxes, cuts
 
 
-def _answered(
-    graph: Graph, node: Node, boxes: Mapping[str, Box], operators: Mapping[str, Op], stage: Stage, *, clipped: bool
-) -> _Answer:
-    """What a node needs for the boxes of its results alone."""
-    own = {one: boxes[one] for one in node.outputs if one in boxes}
-    cut = _cut(graph, node, own, operators, stage, clipped=clipped)
-    return _Answer(cut, {name: box for name, box in own.items() if name not in node.outputs})
+def around(one: Box, other: Box) -> Box:
+    """The smallest box around both."""
+    return one if one == other else tuple(map(Span.around, one, other))
 
 
-def _holds(box: Box | None) -> bool:
+def holds(box: Box | None) -> bool:
     """Whether a tensor is needed, and more of it than a border's width outside it."""
     return box is not None and all(span.size for span in box)
 
@@ -199,10 +228,10 @@ def _made(graph: Graph, node: Node, boxes: Mapping[str, Box]) -> tuple[Box, ...]
     if len({len(shape) for shape in shapes}) > 1:
         return None
     for axis, sizes in enumerate(zip(*shapes, strict=True)):
-        spans = [box[axis] for box, _ in wanted if _holds(box)]
+        spans = [box[axis] for box, _ in wanted if holds(box)]
         if len(set(sizes)) == 1:
             around.append(reduce(Span.around, spans))
-        elif all(box[axis] == all_[axis] for box, all_ in wanted if _holds(box)):
+        elif all(box[axis] == all_[axis] for box, all_ in wanted if holds(box)):
             around.append(None)
         else:
             return None
@@ -252,7 +281,7 @@ def _tensors(graph: Graph, stage: Stage, boxes: Mapping[str, Box]) -> Iterator[t
         if name in stage.static:
             yield name, tensor
         elif name in boxes:
-            role = tensor.role if name in made and _holds(boxes[name]) else Role.STATE
+            role = tensor.role if name in made and holds(boxes[name]) else Role.STATE
             yield name, replace(tensor, shape=_sizes(boxes[name]), role=role, nonzeros=None)
 
 

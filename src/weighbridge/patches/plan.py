@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from math import prod
 
 from weighbridge.counts import count
 from weighbridge.errors import BadSpec
@@ -28,7 +27,6 @@ __all__ = [
     "PatchPlan",
     "Peaks",
     "inputs_of",
-    "least_in",
     "peaks_behind",
     "peaks_in",
     "planned",
@@ -145,37 +143,6 @@ def peaks_in(
         known_total(deployed.tensors[name].bytes for name in given),
         peaks_behind(deployed, stage, operators) if rest is None else rest,
     )
-
-
-def least_in(
-    deployed: Graph, stage: Stage, grid: Grid, operators: Mapping[str, Op], *, in_place: bool, known: Known
-) -> int:
-    """What is alive at least while the stage runs in patches, the input not in it: what one patch in the middle has around any node.
-
-    It is never more than ``peaks_in`` has, and takes one look at one patch.  Raises ``BadSpec`` as ``planned`` does.
-    """
-    shape = deployed.tensors[stage.output].shape or ()
-    rows, columns = (shape[axis] for axis in stage.axes)
-    down, across = splits(rows, columns, grid)
-    (box,) = _boxes(deployed, stage, [down[len(down) // 2]], [across[len(across) // 2]]).values()
-    boxes = boxes_of(deployed, stage, box, operators, known)
-    sizes: dict[str, int] = {}
-    for node in stage.nodes:
-        if operators[node.operator].view_of is None and node is not stage.last:
-            for name in node.outputs:
-                sizes[name] = deployed.tensors[name].dtype.bytes_of(_elements(boxes.get(name))) or 0
-    if operators[stage.last.operator].view_of is not None:
-        return deployed.tensors[stage.output].bytes or 0
-    most = 0
-    for node in stage.nodes:
-        read = sum(sizes.get(name, 0) for name in set(node.inputs))
-        made = sum(sizes.get(name, 0) for name in node.outputs)
-        most = max(most, max(read, made) if in_place else read + made)
-    return most + (deployed.tensors[stage.output].bytes or 0)
-
-
-def _elements(box: Box | None) -> int:
-    return 0 if box is None else prod(span.size for span in box)
 
 
 def _largest(sizes: Mapping[Span, Mapping[str, tuple[int, ...]]]) -> list[Span]:

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.memory.lifetimes import lifetimes
 from weighbridge.memory.plan import plan_of_values
-from weighbridge.memory.records import IN_PLACE
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.operators.record import Op, known_total
+from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.maps import NO_MAPS, maps_of
-from weighbridge.patches.part import Known
-from weighbridge.patches.plan import Grid, PatchPlan, inputs_of, least_in, peaks_behind, peaks_in, planned
+from weighbridge.patches.maps import NO_MAPS
+from weighbridge.patches.options import Option, Options, behind_each
+from weighbridge.patches.plan import Grid, PatchPlan, planned
 from weighbridge.patches.rows import RowRules
-from weighbridge.patches.stage import stage_to, stages
+from weighbridge.patches.stage import stages
 from weighbridge.patches.streamed import Streamed, in_rows
 
-__all__ = ["FINEST", "GRIDS", "Searched", "best_in_rows", "searched"]
+__all__ = ["FINEST", "GRIDS", "Candidate", "Searched", "best_in_rows", "searched"]
 
 FINEST: Final = 8
 """Patches side by side at most."""
 GRIDS: Final = tuple(Grid(size, size) for size in range(2, FINEST + 1))
+_POLICIES: Final = frozenset({"pair", "live", "pair_in_place", "live_in_place"})
+
+
+class Candidate(NamedTuple):
+    """The stage up to ``last`` in patches of ``grid``, and what is alive at most."""
+
+    peak_bytes: int
+    last: str
+    grid: Grid
 
 
 class Searched(NamedTuple):
-    """``plan`` has the smallest peak under ``policy`` of the ``tried`` stages and grids, and of these the fewest MACs; None where none is
-    smaller than ``before_bytes``, the peak without patches.  ``reasons`` say by node why it can end no stage.
+    """``plan`` has the smallest peak under ``policy`` of all stages and grids, and of these the fewest MACs; None where none is smaller
+    than ``before_bytes``, the peak without patches: ``best`` is the smallest then, None where no stage runs in patches.
+
+    ``tried`` stages and grids were looked at, all others leave more at least.  ``reasons`` say by node why it can end no stage.
     """
 
     plan: PatchPlan | None
@@ -37,22 +48,7 @@ class Searched(NamedTuple):
     before_bytes: int
     tried: int
     reasons: Mapping[str, str]
-
-
-class _Asked(NamedTuple):
-    """By which policy, whether the input is held, and the smallest peak so far."""
-
-    policy: str
-    with_input: bool
-    best: int
-
-
-class _Candidate(NamedTuple):
-    """A stage and a grid with its peak."""
-
-    peak_bytes: int
-    last: str
-    grid: Grid
+    best: Candidate | None = None
 
 
 def searched(
@@ -66,81 +62,60 @@ def searched(
 ) -> Searched | str:
     """The best of all stages, or of that up to ``last``, and of ``grids``; or why nothing can be told.
 
-    A stage is not tried behind which as much is alive as without patches, or more than with patches that were tried; nor, of squares,
-    a finer one where what is alive behind the stage is already the most.  A grid one patch of which takes more than the best so far is
-    not looked at further.  ``with_input`` holds the input in the same memory while
-    the stage runs.
+    Those that could leave least are looked at first, until what is left cannot leave less.  ``with_input`` holds the input in the same
+    memory while the stage runs.
     Raises ``BadSpec`` as ``planned`` does for a ``last`` that is no end of a stage.
     """
-    whole = plan_of_values(deployed, operators)
-    before = whole.peak_bytes.get(policy)
-    if before is None:
+    before = plan_of_values(deployed, operators).peak_bytes.get(policy)
+    if before is None or policy not in _POLICIES:
         return f"there is no peak under {policy}"
-    if last is None and not maps_of(deployed, deployed.nodes, operators).axes:
+    options = Options(deployed, policy, operators, with_input=with_input, last=last, grids=grids)
+    if last is None and not options.running.maps.axes:
         return Searched(None, policy, before, 0, {deployed.name: NO_MAPS})
-    ends = stages(deployed, operators) if last is None else (last,)
-    behind = dict(_behind(deployed, whole.profile[policy], operators))
-    found: list[_Candidate] = []
-    reasons: dict[str, str] = {}
-    tried, best, known = 0, before, Known()
-    for end in sorted(ends, key=lambda name: behind.get(name, 0)):
-        if last is None and (behind[end] > best or behind[end] >= before):
+    best = _smallest(options, before)
+    if last is not None and best is None and last in options.reasons:
+        raise options.reasons[last]
+    reasons = {name: error.what for name, error in options.reasons.items()}
+    if best is None or best.peak_bytes >= before:
+        return Searched(None, policy, before, options.tried, reasons, best)
+    return Searched(planned(deployed, best.last, best.grid, operators), policy, before, options.tried, reasons)
+
+
+def _smallest(options: Options, before: int) -> Candidate | None:
+    """The smallest peak; of several below ``before`` that with the fewest MACs, and of these the first."""
+    best: Candidate | None = None
+    chosen = None
+    waiting = list(options.ends())
+    heapify(waiting)
+    while waiting:
+        option = heappop(waiting)
+        if best is not None and (
+            option.least_bytes > best.peak_bytes or option.least_bytes == best.peak_bytes >= before
+        ):
+            break
+        if option.grid is None:
+            for one in options.grids_of(option):
+                heappush(waiting, one)
             continue
-        try:
-            asked = _Asked(policy, with_input, best)
-            for candidate in _of_stage(deployed, end, grids, asked, operators, known):
-                tried += 1
-                if candidate is not None and candidate.peak_bytes < before:
-                    found.append(candidate)
-                    best = min(best, candidate.peak_bytes)
-        except BadSpec as error:
-            if last is not None:
-                raise
-            reasons[end] = error.what
-    plans = [planned(deployed, one.last, one.grid, operators) for one in found if one.peak_bytes == best]
-    return Searched(min(plans, key=lambda plan: plan.clipped_macs, default=None), policy, before, tried, reasons)
+        ties = best is not None and option.least_bytes == best.peak_bytes
+        if ties and chosen is not None and not _comes_first(option, chosen, options):
+            continue
+        peak = options.peak_bytes(option)
+        if peak is None:
+            continue
+        if (
+            best is None
+            or chosen is None
+            or peak < best.peak_bytes
+            or (peak == best.peak_bytes < before and _comes_first(option, chosen, options))
+        ):
+            best, chosen = Candidate(peak, option.last, option.grid), option
+    return best
 
 
-def _of_stage(
-    deployed: Graph,
-    end: str,
-    grids: Sequence[Grid],
-    asked: _Asked,
-    operators: Mapping[str, Op],
-    known: Known,
-) -> Iterator[_Candidate | None]:
-    """The grids of a stage, of squares until a finer one makes no difference; None for one that takes more than the best so far.
-
-    Raises ``BadSpec``, of a grid only where none is coarse enough.
-    """
-    stage, (policy, with_input, best) = stage_to(deployed, end, operators), asked
-    held = known_total(deployed.tensors[name].bytes for name in inputs_of(deployed, stage)) if with_input else 0
-    in_place = policy.endswith(IN_PLACE)
-    rest = peaks_behind(deployed, stage, operators)
-    for grid in grids:
-        try:
-            if least_in(deployed, stage, grid, operators, in_place=in_place, known=known) + (held or 0) > best:
-                yield None
-                continue
-            peaks = peaks_in(deployed, stage, grid, operators, rest, known)
-        except BadSpec as error:
-            if error.where == "grid" and grid != grids[0]:
-                continue
-            raise
-        peak = peaks.peak_bytes(policy, with_input=with_input)
-        if peak is not None:
-            best = min(best, peak)
-            yield _Candidate(peak, end, grid)
-        if grids is GRIDS and peak is not None and peak == peaks.rest_bytes[policy]:
-            return
-
-
-def _behind(graph: Graph, profile: Sequence[int | None], operators: Mapping[str, Op]) -> Iterator[tuple[str, int]]:
-    """For each node that runs, the most that is alive behind it."""
-    most = 0
-    for node, alive in reversed(list(zip(lifetimes(graph, operators).nodes, profile, strict=True))):
-        yield node.name, most
-        most = max(most, alive or 0)
+def _comes_first(one: Option, other: Option, options: Options) -> bool:
+    """Whether one has fewer MACs, or as many and comes before the other."""
+    return (options.macs(one), one.order) < (options.macs(other), other.order)
 
 
 def best_in_rows(
@@ -162,7 +137,7 @@ def best_in_rows(
     before = whole.peak_bytes.get(policy)
     if before is None:
         return None
-    behind = dict(_behind(deployed, whole.profile[policy], operators))
+    behind = behind_each(deployed, policy, operators)
     places = {node.name: place for place, node in enumerate(lifetimes(deployed, operators).nodes)}
     ends = [end for end in stages(deployed, operators) if behind[end] < before]
     best: tuple[int, int] = before, -1

@@ -10,15 +10,15 @@ from weighbridge.graph import Graph, Node
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.passes.static import runs, static_tensors
-from weighbridge.patches.maps import maps_of
+from weighbridge.patches.maps import Maps, maps_of
 
-__all__ = ["Stage", "stage_to", "stages"]
+__all__ = ["Running", "Stage", "running_in", "stage_to", "stages"]
 
 
 class Stage(NamedTuple):
     """``nodes`` run for ``output``, in order; ``axes`` are the rows and the columns of it.
 
-    ``seeing_all`` are the names of nodes that have to see all of a map.
+    ``seeing_all`` are the names of nodes of the network that have to see all of a map.
     """
 
     nodes: tuple[Node, ...]
@@ -32,34 +32,49 @@ class Stage(NamedTuple):
         return self.nodes[-1]
 
 
-def stage_to(graph: Graph, last: str, operators: Mapping[str, Op]) -> Stage:
-    """The stage that ends with the node called ``last``.
+class Running(NamedTuple):
+    """What all stages of a network have in common: the nodes that run, their places by name, what is stored, and the maps."""
+
+    nodes: tuple[Node, ...]
+    places: Mapping[str, int]
+    static: frozenset[str]
+    maps: Maps
+
+
+def running_in(graph: Graph, operators: Mapping[str, Op]) -> Running:
+    """Of a network; whoever asks about many of its stages finds it once."""
+    static = static_tensors(graph, operators)
+    nodes = tuple(node for node in graph.nodes if runs(node, static))
+    places = {node.name: place for place, node in enumerate(nodes)}
+    return Running(nodes, places, static, maps_of(graph, nodes, operators))
+
+
+def stage_to(graph: Graph, last: str, operators: Mapping[str, Op], running: Running | None = None) -> Stage:
+    """The stage that ends with the node called ``last``; ``running`` is what ``running_in`` says, where that is known.
 
     Raises ``BadSpec`` for a node that there is none of, for one inside a branch, with who else reads what, and for a result without
     rows and columns.
     """
-    static = static_tensors(graph, operators)
-    running = [node for node in graph.nodes if runs(node, static)]
-    place = next((place for place, node in enumerate(running) if node.name == last), None)
+    all_of_it = running_in(graph, operators) if running is None else running
+    place = all_of_it.places.get(last)
     if place is None:
-        near = get_close_matches(last, [node.name for node in running], 1)
+        near = get_close_matches(last, all_of_it.places, 1)
         hint = f"did you mean {near[0]}?" if near else "the layers of the report have their names"
         raise BadSpec(f"there is no node {last!r}", where="last", hint=hint)
-    nodes = _needed(running[: place + 1])
+    nodes = _needed(all_of_it.nodes[: place + 1])
     inside = {node.name for node in nodes}
     if len(nodes[-1].outputs) != 1:
         raise BadSpec(f"{last} has {len(nodes[-1].outputs)} results", where="last", hint="a stage ends with one")
     (output,) = nodes[-1].outputs
-    reader = _reader_outside(graph, running, inside, output, static)
+    reader = _reader_outside(graph, all_of_it, inside, output)
     if reader is not None:
         raise BadSpec(
             f"{last} lies inside a branch: {reader}", where="last", hint="end the stage where all branches have met"
         )
-    maps = maps_of(graph, nodes, operators)
-    rows, columns = maps.axes.get(output, (None, None))
+    rows, columns = all_of_it.maps.made.get(output, (None, None))
     if rows is None or columns is None:
         raise BadSpec(f"what {last} makes has no rows and columns that windows go over", where="last")
-    return Stage(nodes, output, (rows, columns), static, maps.seeing_all)
+    return Stage(nodes, output, (rows, columns), all_of_it.static, all_of_it.maps.seeing_all)
 
 
 def stages(graph: Graph, operators: Mapping[str, Op]) -> tuple[str, ...]:
@@ -78,7 +93,7 @@ def stages(graph: Graph, operators: Mapping[str, Op]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _needed(running: list[Node]) -> tuple[Node, ...]:
+def _needed(running: tuple[Node, ...]) -> tuple[Node, ...]:
     """The nodes that the last one depends on, and itself."""
     wanted = set(running[-1].outputs)
     found: list[Node] = []
@@ -89,16 +104,14 @@ def _needed(running: list[Node]) -> tuple[Node, ...]:
     return tuple(reversed(found))
 
 
-def _reader_outside(
-    graph: Graph, running: list[Node], inside: set[str], output: str, static: frozenset[str]
-) -> str | None:
+def _reader_outside(graph: Graph, running: Running, inside: set[str], output: str) -> str | None:
     """Who reads something of the stage behind it, in words."""
-    own = {tensor for node in running if node.name in inside for tensor in (*node.inputs, *node.outputs)}
-    own -= static | {output}
+    own = {tensor for node in running.nodes if node.name in inside for tensor in (*node.inputs, *node.outputs)}
+    own = {tensor for tensor in own if tensor not in running.static and tensor != output}
     for tensor in graph.outputs:
         if tensor in own:
             return f"{tensor} is a result of the network"
-    for node in running:
+    for node in running.nodes:
         if node.name not in inside:
             for tensor in node.inputs:
                 if tensor in own:

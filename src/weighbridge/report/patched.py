@@ -10,6 +10,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import known_total
 from weighbridge.patches.cheapest import Cheapest
 from weighbridge.patches.plan import PatchPlan
+from weighbridge.patches.search import Candidate
 from weighbridge.patches.steps import Alive
 from weighbridge.patches.streamed import Streamed
 
@@ -44,8 +45,9 @@ class Patched:
 
     Bytes are by the memory policy ``policy``, without patches ``before_bytes``; ``with_input`` says whether the input of the network
     lies in the same memory while the stage runs.  ``tried`` are the stages and grids that were looked at, ``reasons`` why a node can
-    end no stage, by its name.  ``streamed`` is the stage that was asked for, or the best one, row by row with no row computed twice;
-    None where that makes the peak no smaller, or where the stage that was asked for does not run so.
+    end no stage, by its name.  ``best`` is the smallest peak of those that were tried where none helps.  ``streamed`` is the stage that
+    was asked for, or the best one, row by row with no row computed twice; None where that makes the peak no smaller, or where the stage
+    that was asked for does not run so.
     """
 
     tool: str
@@ -60,6 +62,7 @@ class Patched:
     on: tuple[Room, ...] = ()
     notes: tuple[str, ...] = ()
     streamed: Streamed | None = None
+    best: Candidate | None = None
     schema: int = SCHEMA
 
     @property
@@ -113,6 +116,7 @@ class Patched:
             "steps": plain(self.steps, lost),
             "streamed": plain(self.streamed, lost),
             "tried": self.tried,
+            "best": plain(self.best, lost),
             "reasons": dict(self.reasons),
             "on": plain(self.on, lost),
             "notes": list(self.notes),

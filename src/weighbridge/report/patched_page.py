@@ -232,7 +232,11 @@ def _tried(found: Patched) -> str:
         return NO_MAPS
     if not found.tried:
         return "no stage at the beginning of the network has less behind it"
-    return f"{exact(found.tried)} stages and grids were tried"
+    if found.best is None:
+        return f"{exact(found.tried)} stages and grids were tried"
+    peak, last, (rows, columns) = found.best
+    grid = f"{rows} x {columns} up to {printable(last, _LONG_NAME)}"
+    return f"the best of {exact(found.tried)} tried, {grid}, has {_bytes(peak)}"
 
 
 def grids(found: Patched, *, all_rows: bool = False) -> Iterator[Grid]:
