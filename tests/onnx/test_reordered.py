@@ -139,6 +139,30 @@ def test_random_numbers_keep_their_order(tmp_path: Path) -> None:
     assert order.index("r0") < order.index("r1")
 
 
+def test_a_random_number_within_a_function_keeps_its_place_among_the_others(tmp_path: Path) -> None:
+    """What is best is to draw in the function, then behind it, and only then to end the function, which no file can say."""
+    opset = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    inner = [helper.make_node("RandomUniform", [], ["r"], shape=[1]), helper.make_node("Add", ["r", "z"], ["o"])]
+    function = helper.make_function("own", "noisy", ["z"], ["o"], inner, opset[:1])
+    nodes = [
+        helper.make_node("Expand", ["x", "size"], ["z"]),
+        helper.make_node("noisy", ["z"], ["o"], domain="own"),
+        helper.make_node("RandomUniform", [], ["b"], shape=[3000]),
+        helper.make_node("ReduceMax", ["b"], ["m"], keepdims=1),
+        helper.make_node("Concat", ["o", "m"], ["y"], axis=0),
+    ]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, (size,)) for name, size in (("x", 1), ("y", 2001)))
+    stored = [helper.make_tensor("size", TensorProto.INT64, (1,), [2000])]
+    graph = helper.make_graph(nodes, "noise", [x], [y], stored)
+    path, better = tmp_path / "noise.onnx", tmp_path / "better.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opset, functions=[function]), path)
+    found = best_order(path, export=better)
+    assert found.peak_bytes < found.before_bytes
+    assert found.exported is not None
+    assert (found.exported.moved, found.exported.peak_bytes) == (0, found.before_bytes)
+    assert better.read_bytes() == path.read_bytes()
+
+
 def test_a_name_that_a_graph_inside_uses_is_not_there_before_it(tmp_path: Path) -> None:
     """A branch makes a tensor that is called like one which the graph around it makes later: before it, it would hide that one."""
     side = [

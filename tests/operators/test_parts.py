@@ -188,3 +188,36 @@ def test_scales_of_an_axis_that_is_cut() -> None:
     box = ((0, 2), (0, 2))
     assert needs("dequantize", box, {"axis": 0}, x=(2, 4), scale=(2,)) == box
     assert needs("dequantize", box, {"axis": 1}, x=(2, 4), scale=(4,)) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ((0, 3), (5, 7), (0, 7)),
+        ((5, 7), (0, 3), (0, 7)),
+        ((1, 9), (2, 3), (1, 9)),
+        ((-4, -4), (2, 3), (2, 3)),
+        ((2, 3), (-4, -4), (2, 3)),
+        ((9, 9), (2, 3), (2, 3)),
+    ],
+)
+def test_around_two_spans_and_around_nothing(
+    one: tuple[int, int], other: tuple[int, int], both: tuple[int, int]
+) -> None:
+    assert Span(*one).around(Span(*other)) == both
+
+
+@pytest.mark.parametrize(
+    ("span", "there"),
+    [
+        ((-2, 3), (0, 3)),
+        ((2, 9), (2, 5)),
+        ((-2, 9), (0, 5)),
+        ((-3, -1), (-1, -1)),
+        ((-3, 0), (0, 0)),
+        ((5, 7), (5, 5)),
+        ((6, 7), (6, 6)),
+    ],
+)
+def test_of_a_span_that_lies_outside_there_is_nothing(span: tuple[int, int], there: tuple[int, int]) -> None:
+    assert Span(*span).within(5) == there
