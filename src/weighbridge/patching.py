@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from weighbridge import __version__
@@ -14,9 +15,11 @@ from weighbridge.choices import Reserve, WeightBits, devices_of, reserve_of
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.cheapest import Cheapest, cheapest
 from weighbridge.patches.plan import Grid, PatchPlan, planned
 from weighbridge.patches.search import GRIDS, Candidate, best_in_rows, searched
+from weighbridge.patches.stage import running_in
 from weighbridge.report.patched import Patched, Room
 from weighbridge.report.peaks import policy_named
 from weighbridge.sources import Given, Source, check, quietly, read
@@ -119,7 +122,27 @@ def _found(deployed: Graph, last: str | None, grids: tuple[Grid, ...], policy: s
     found = searched(deployed, policy, with_input=with_input, last=last, grids=grids or GRIDS)
     if isinstance(found, str):
         raise _no_peak(found)
+    if found.plan is None and found.best is None and grids:
+        _check(grids, deployed)
     return _Found(found.plan, found.before_bytes, found.tried, found.reasons, best=found.best)
+
+
+def _check(grids: tuple[Grid, ...], deployed: Graph) -> None:
+    """Raises ``BadSpec`` where every grid that was asked for is larger than any map; a network without maps has none to be larger than."""
+    running = running_in(deployed, OPERATORS)
+    sizes = [
+        [1 if axis is None else (deployed.tensors[name].shape or ())[axis] for axis in axes]
+        for name, axes in running.maps.made.items()
+    ]
+    if not sizes or any(rows >= grid.rows and columns >= grid.columns for rows, columns in sizes for grid in grids):
+        return
+    asked = " or ".join(f"{grid.rows} x {grid.columns}" for grid in grids)
+    rows, columns = max(sizes, key=prod)
+    raise BadSpec(
+        f"{asked} patches, and the largest map that a layer makes has {rows} x {columns}",
+        where="grid",
+        hint="a patch has at least one row and one column of the result of the stage",
+    )
 
 
 def _no_peak(what: str) -> BadSpec:

@@ -75,6 +75,7 @@ def test_require_fit_by_a_device_that_says_nothing(capsys: pytest.CaptureFixture
         (["--last", "block3.expand"], "there is no node 'block3.expand'; did you mean block3.expand.conv?"),
         (["--last", "block3.expand.conv"], "lies inside a branch: block3.add reads block2.project_bn too"),
         (["--last", "block4.project", "--grid", "64x64"], "64 x 64 patches of a map of 28 x 28"),
+        (["--grid", "400x2"], "400 x 2 patches, and the largest map that a layer makes has 112 x 112"),
         (["--grid", "4by4"], "'4by4' is no grid; write 4x4"),
         (["--policy", "arena_tflm"], "there is no peak under arena_tflm"),
         (["--policy", "nothing"], "there is no memory policy 'nothing'"),

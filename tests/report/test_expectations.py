@@ -91,7 +91,7 @@ def test_the_chart_of_floors_says_what_is_expected_and_draws_none_of_it() -> Non
 
 def test_a_deadline_has_lines_of_what_is_expected() -> None:
     (on,) = weigh("mobilenet_v1:width=0.25,resolution=96", precision="int8", on="stm32l4r5", fps=10).on
-    assert next(missed_lines(on)) == "expected to miss 1 frames (0 to 1) with X-CUBE-AI 9.0"
+    assert next(missed_lines(on)) == "expected to miss 1 frame (0 to 1) with X-CUBE-AI 9.0"
 
 
 def test_models_at_a_rate_have_a_row_for_the_floor_and_one_a_library() -> None:

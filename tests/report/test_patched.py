@@ -234,6 +234,7 @@ def test_a_board_that_patches_are_too_large_for_and_rows_are_not() -> None:
 
 def test_a_stage_of_one_layer_that_saves_nothing() -> None:
     found = in_patches("alexnet", precision="int8", last="conv1")
+    assert "the rows of each map" not in text(found, Look(100))  # there is none between
     assert list(sentences(found)) == [
         (
             "no patches make the peak of 440,928 B (430.6 KiB) smaller: the best of 7 tried, 2 x 2 up to conv1, has 440,928 B "

@@ -99,7 +99,7 @@ def missed_lines(on: OnDevice) -> Iterator[str]:
     for one in on.deadline.expected if on.deadline else ():
         frames = exact(one.frames_missed)
         of = f" ({exact(one.least_frames_missed)} to {exact(one.most_frames_missed)})"
-        yield f"expected to miss {frames} frames{of} with {printable(one.kernels, 60)}"
+        yield f"expected to miss {frames} {'frame' if one.frames_missed == 1 else 'frames'}{of} with {printable(one.kernels, 60)}"
 
 
 def _kernels(one: Expected) -> str:

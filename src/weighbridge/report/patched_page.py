@@ -245,7 +245,7 @@ def grids(found: Patched, *, all_rows: bool = False) -> Iterator[Grid]:
         yield _peaks(found)
     if found.plan is not None:
         yield _patches(found.plan, found.policy)
-    if found.streamed is not None:
+    if found.streamed is not None and found.streamed.rings:
         yield rings(found.streamed, found.policy, all_rows=all_rows)
 
 
@@ -338,7 +338,8 @@ def said(found: Patched) -> list[str]:
     """The notes, and why some nodes can end no stage."""
     notes = [printable(note, 600) for note in found.notes]
     ends = [
-        f"{printable(name, _LONG_NAME)}: {printable(why, _LONG_NAME)}" for name, why in list(found.reasons.items())[:3]
+        f"no stage ends with {printable(name, _LONG_NAME)}: {printable(why, _LONG_NAME)}"
+        for name, why in list(found.reasons.items())[:3]
     ]
     return [*notes, *ends]
 

@@ -11,7 +11,6 @@ from weighbridge.units import exact, significant
 
 __all__ = ["by_rows", "rings"]
 
-_NAME: Final = 60
 _LONG_NAME: Final = 200
 _ROWS: Final = 30
 
@@ -23,7 +22,7 @@ def by_rows(found: Streamed, before: int, after: int) -> str:
         outcome = f"peak {exact(after)} B in place of {exact(before)} B, {significant(before / after)} times less"
     else:
         outcome = f"peak {exact(after)} B, not less than the {exact(before)} B in one piece"
-    where = f"the first {stage}, up to {printable(found.last, _NAME)}, with {_held(found.rings)}"
+    where = f"the first {stage}, up to {printable(found.last, _LONG_NAME)}, with {_held(found.rings)}"
     return f"row by row: {outcome}, and no MAC done twice: {where}"
 
 
