@@ -13,7 +13,7 @@ from tests.patches.networks import branched, deployed
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
-from weighbridge.graph import UNKNOWN, Node
+from weighbridge.graph import UNKNOWN, Graph, Node
 from weighbridge.memory import plan
 from weighbridge.memory.lifetimes import lifetimes
 from weighbridge.memory.plan import plan_of_values
@@ -226,3 +226,27 @@ def test_a_patch_that_lies_on_padding_reads_nothing_of_the_input_where_that_ends
     boxes = [patch.inputs["x"] for patch in planned(build.graph([y]), "conv", Grid(3, 3)).patches]
     assert all(0 <= span.start <= span.stop <= 3 for box in boxes for span in box[2:])
     assert any(not span.size for box in boxes for span in box)
+
+
+def huge(rows: int, columns: int) -> Graph:
+    """Three layers of maps that no machine could hold."""
+    build = Builder("huge")
+    y = build.input("x", (1, 3, rows, columns), DTYPES["float32"])
+    for place in range(3):
+        w = build.stored(f"w{place}", (3, 3, 3, 3), DTYPES["float32"])
+        (y,) = build.add("conv", [("x", y), ("w", w)], {"padding": 1}, name=f"conv{place}")
+    return build.graph([y])
+
+
+@pytest.mark.parametrize("grid", [(101, 100), (3000, 3000), (999_999, 999_999), (1, 10_001)])
+def test_more_patches_than_can_be_looked_at_are_refused(grid: tuple[int, int]) -> None:
+    with pytest.raises(BadSpec, match="are more than 10,000; choose a coarser grid"):
+        in_patches(huge(2**20, 2**20), last="conv1", grid=grid)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2**40, 8), (8, 2**40), (2**40, 2**40)])
+def test_rows_are_counted_before_they_are_followed(rows: int, columns: int) -> None:
+    found = in_patches(huge(rows, columns), last="conv1", grid="2x2")
+    assert found.plan is not None
+    assert found.plan.clipped_macs > found.plan.stage_macs
+    assert (found.streamed is None) == (rows > 8)

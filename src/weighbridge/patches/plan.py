@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from typing import Final
 
 from weighbridge.counts import count
 from weighbridge.errors import BadSpec
@@ -22,6 +23,7 @@ from weighbridge.patches.stage import Stage, stage_to
 from weighbridge.patches.steps import Profile, Step, profile_of, steps_of, worst_of
 
 __all__ = [
+    "MOST_PATCHES",
     "Grid",
     "Patch",
     "PatchPlan",
@@ -32,6 +34,10 @@ __all__ = [
     "planned",
     "splits",
 ]
+
+
+MOST_PATCHES: Final = 10_000
+"""Each patch is looked at by itself, which takes seconds for so many."""
 
 
 class Grid(NamedTuple):
@@ -257,10 +263,16 @@ def _boxes(graph: Graph, stage: Stage, down: Iterable[Span], across: Iterable[Sp
 
 
 def splits(rows: int, columns: int, grid: Grid) -> tuple[list[Span], list[Span]]:
-    """The rows and the columns of the patches, whose numbers differ by one at most.  Raises ``BadSpec`` for a grid finer than the map."""
+    """The rows and the columns of the patches, whose numbers differ by one at most.
+
+    Raises ``BadSpec`` for a grid finer than the map, or of more patches than ``MOST_PATCHES``.
+    """
     if not (1 <= grid.rows <= rows and 1 <= grid.columns <= columns):
         what = f"{grid.rows} x {grid.columns} patches of a map of {rows} x {columns}"
         raise BadSpec(what, where="grid", hint="a patch has at least one row and one column of the result of the stage")
+    if grid.patches > MOST_PATCHES:
+        what = f"{grid.rows} x {grid.columns} patches are more than {MOST_PATCHES:,}"
+        raise BadSpec(what, where="grid", hint="choose a coarser grid")
     return _spans(rows, grid.rows), _spans(columns, grid.columns)
 
 

@@ -113,6 +113,7 @@ def rows_in(stage: Stage, rules: RowRules) -> ByRows:
     needed = {name for name, box in part.boxes.items() if all(span.size for span in box)}
     axes: dict[str, int | None] = {stage.output: stage.axes[0]}
     found: list[tuple[Node, _Rule]] = []
+    rows = 0
     for node in reversed(stage.nodes):
         wanted = [axes[name] for name in node.outputs if name in axes]
         if needed.isdisjoint(node.outputs):
@@ -120,6 +121,10 @@ def rows_in(stage: Stage, rules: RowRules) -> ByRows:
         if len(set(wanted)) > 1:
             raise _not_by_rows(node.name)
         axes.update(dict.fromkeys(node.outputs, wanted[0]))  # all results of a node have their rows alike
+        rows += 1 if wanted[0] is None else (rules.graph.tensors[node.outputs[0]].shape or ())[wanted[0]]
+        if rows > MOST_ROWS:  # before each of them is asked for
+            what = f"the layers have more than {MOST_ROWS:,} rows in all"
+            raise BadSpec(what, where="last", hint="end the stage earlier")
         rule = rules.of(node, wanted[0], stage)
         for tensor, axis in rule.axes.items():
             if tensor in stage.static:
@@ -130,10 +135,6 @@ def rows_in(stage: Stage, rules: RowRules) -> ByRows:
         for tensor in rule.parts[0]:
             axes.setdefault(tensor, None)
         found.append((node, rule))
-    if sum(len(rule.made) for _, rule in found) > MOST_ROWS:
-        raise BadSpec(
-            f"the layers have more than {MOST_ROWS:,} rows in all", where="last", hint="end the stage earlier"
-        )
     nodes = (NodeRows(node, rule.made, list(_spans(rule, axes, needed))) for node, rule in reversed(found))
     return ByRows(tuple(nodes), axes, part)
 
