@@ -18,8 +18,8 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.cheapest import Cheapest, cheapest
 from weighbridge.patches.plan import Grid, PatchPlan, planned
-from weighbridge.patches.search import GRIDS, Candidate, best_in_rows, searched
-from weighbridge.patches.stage import running_in
+from weighbridge.patches.search import GRIDS, POLICIES, Candidate, best_in_rows, searched
+from weighbridge.patches.stage import of_unknown_shape, running_in
 from weighbridge.report.patched import Patched, Room
 from weighbridge.report.peaks import policy_named
 from weighbridge.sources import Given, Source, check, quietly, read
@@ -117,11 +117,11 @@ def _found(deployed: Graph, last: str | None, grids: tuple[Grid, ...], policy: s
         plan = planned(deployed, last, grids[0])
         before = plan.before_bytes.get(policy)
         if before is None:
-            raise _no_peak(f"there is no peak under {policy}")
+            raise _no_peak(deployed, policy)
         return _Found(plan, before, 1, {})
     found = searched(deployed, policy, with_input=with_input, last=last, grids=grids or GRIDS)
     if isinstance(found, str):
-        raise _no_peak(found)
+        raise _no_peak(deployed, policy)
     if found.plan is None and found.best is None and grids:
         _check(grids, deployed)
     return _Found(found.plan, found.before_bytes, found.tried, found.reasons, best=found.best)
@@ -145,9 +145,17 @@ def _check(grids: tuple[Grid, ...], deployed: Graph) -> None:
     )
 
 
-def _no_peak(what: str) -> BadSpec:
-    hint = "the policies of patches are pair, live, pair_in_place and live_in_place"
-    return BadSpec(what, where="policy", hint=hint)
+def _no_peak(deployed: Graph, policy: str) -> BadSpec:
+    if policy not in POLICIES:
+        hint = "the policies of patches are pair, live, pair_in_place and live_in_place"
+        return BadSpec(f"there is no peak under {policy}", where="policy", hint=hint)
+    unknown = of_unknown_shape(deployed, deployed.nodes)
+    reason = (
+        "the sizes of some tensors are unknown" if unknown is None else f"the shape of what {unknown} makes is unknown"
+    )
+    return BadSpec(
+        f"no patches can be told: {reason}", where=deployed.name, hint="give the sizes that the source leaves open"
+    )
 
 
 def _needed(deployed: Graph) -> Demand:

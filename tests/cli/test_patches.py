@@ -132,6 +132,28 @@ def test_an_operator_that_ends_a_stage_is_named(
     assert f"{said}; end the stage before it" in one_line(capsys)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            ["--last", "end", "--grid", "2x2"],
+            "the shape of what middle (unknown) makes is unknown; end the stage before it",
+        ),
+        ([], "no patches can be told: the shape of what middle (unknown) makes is unknown; give the sizes"),
+    ],
+)
+def test_an_operator_that_nobody_knows_is_named(
+    asked: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        build.node("Conv", ["x", "w"], ["a"], name="conv"),
+        build.node("Shuffle", ["a"], ["b"], name="middle", domain="example.custom"),
+        build.node("Conv", ["b", "v"], ["y"], name="end"),
+    ]
+    assert main(["patches", written("custom.onnx", nodes, w=(4, 3, 1, 1), v=(4, 4, 1, 1)), *asked]) == 2
+    assert said in one_line(capsys)
+
+
 def test_a_grid_that_cuts_blocks(capsys: pytest.CaptureFixture[str]) -> None:
     nodes = [
         build.node("Conv", ["x", "w"], ["a"], name="conv", strides=[2, 2]),

@@ -20,12 +20,12 @@ from weighbridge.patches.rows import RowRules
 from weighbridge.patches.stage import stages
 from weighbridge.patches.streamed import Streamed, in_rows
 
-__all__ = ["FINEST", "GRIDS", "Candidate", "Searched", "best_in_rows", "searched"]
+__all__ = ["FINEST", "GRIDS", "POLICIES", "Candidate", "Searched", "best_in_rows", "searched"]
 
 FINEST: Final = 8
 """Patches side by side at most."""
 GRIDS: Final = tuple(Grid(size, size) for size in range(2, FINEST + 1))
-_POLICIES: Final = frozenset({"pair", "live", "pair_in_place", "live_in_place"})
+POLICIES: Final = frozenset({"pair", "live", "pair_in_place", "live_in_place"})
 
 
 class Candidate(NamedTuple):
@@ -67,7 +67,7 @@ def searched(
     Raises ``BadSpec`` as ``planned`` does for a ``last`` that is no end of a stage.
     """
     before = plan_of_values(deployed, operators).peak_bytes.get(policy)
-    if before is None or policy not in _POLICIES:
+    if before is None or policy not in POLICIES:
         return f"there is no peak under {policy}"
     options = Options(deployed, policy, operators, with_input=with_input, last=last, grids=grids)
     if last is None and not options.running.maps.axes:

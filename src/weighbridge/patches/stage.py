@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from weighbridge.errors import BadSpec
@@ -12,7 +12,7 @@ from weighbridge.operators.record import Op
 from weighbridge.passes.static import runs, static_tensors
 from weighbridge.patches.maps import Maps, maps_of
 
-__all__ = ["Running", "Stage", "running_in", "stage_to", "stages"]
+__all__ = ["Running", "Stage", "of_unknown_shape", "running_in", "stage_to", "stages"]
 
 
 class Stage(NamedTuple):
@@ -53,7 +53,7 @@ def stage_to(graph: Graph, last: str, operators: Mapping[str, Op], running: Runn
     """The stage that ends with the node called ``last``; ``running`` is what ``running_in`` says, where that is known.
 
     Raises ``BadSpec`` for a node that there is none of, for one inside a branch, with who else reads what, and for a result without
-    rows and columns.
+    rows and columns, or for which that is not known.
     """
     all_of_it = running_in(graph, operators) if running is None else running
     place = all_of_it.places.get(last)
@@ -73,6 +73,9 @@ def stage_to(graph: Graph, last: str, operators: Mapping[str, Op], running: Runn
         )
     rows, columns = all_of_it.maps.made.get(output, (None, None))
     if rows is None or columns is None:
+        unknown = of_unknown_shape(graph, nodes)
+        if unknown is not None:
+            raise BadSpec(f"the shape of what {unknown} makes is unknown", where="last", hint="end the stage before it")
         raise BadSpec(f"what {last} makes has no rows and columns that windows go over", where="last")
     return Stage(nodes, output, (rows, columns), all_of_it.static, all_of_it.maps.seeing_all)
 
@@ -91,6 +94,12 @@ def stages(graph: Graph, operators: Mapping[str, Op]) -> tuple[str, ...]:
             found.append(node.name)
         reach = max([reach, *(last_reader.get(one, place) for one in node.outputs)])
     return tuple(found)
+
+
+def of_unknown_shape(graph: Graph, nodes: Iterable[Node]) -> str | None:
+    """The first of ``nodes`` that makes something of unknown shape, with its operator; None where there is none."""
+    unknown = (node for node in nodes if any(graph.tensors[one].shape is None for one in node.outputs))
+    return next((f"{node.name} ({node.operator})" for node in unknown), None)
 
 
 def _needed(running: tuple[Node, ...]) -> tuple[Node, ...]:
