@@ -15,6 +15,7 @@ from weighbridge import Report
 from weighbridge.estimates import BatchPoint, Bill, LevelEnergy, NodeTime, Throughput
 from weighbridge.report import csv as csv_format
 from weighbridge.report import html, markdown
+from weighbridge.report.page import Table
 from weighbridge.report.view import node_table, page
 
 HOSTILE = (
@@ -85,6 +86,14 @@ def test_csv_has_a_row_for_every_node_and_no_formula() -> None:
 def test_a_name_that_a_spreadsheet_would_compute_is_text_in_csv(start: str) -> None:
     text = csv_format.render(node_table(report([node(f"{start}cmd()")])))
     assert next(csv.DictReader(StringIO(text, newline="")))["name"][0] in ("'", "\\")
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "a\nb", "\u202e\u200b", "\t\r", "n" * 3000, "\x00" * 500, "\U000e0001"])
+def test_no_table_writes_a_control_character_or_cuts_a_name_in_csv(name: str) -> None:
+    text = csv_format.render(Table(("place", "layer"), ((0, name),)))
+    _, (_, cell) = csv.reader(StringIO(text, newline=""))
+    assert text.replace("\r\n", "").isprintable()
+    assert cell.removeprefix("'").encode().decode("unicode_escape") == name
 
 
 def test_csv_values() -> None:

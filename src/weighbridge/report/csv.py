@@ -1,7 +1,8 @@
 """One row a node as CSV: for spreadsheets and data frames.
 
 A text that a spreadsheet would take for a formula (one that begins with = + - @, also in their full-width forms, a tab or
-a carriage return) gets a ' in front, as OWASP advises; unknown is an empty cell.
+a carriage return) gets a ' in front, as OWASP advises; unknown is an empty cell.  Control characters are escaped: CSV is written to
+terminals, too.
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
+from weighbridge.errors import printable
 from weighbridge.report.page import Table
 
 __all__ = ["render"]
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r")
+
+_LONGEST = 10
+"""Characters that one is escaped to at most, so that no text is cut."""
 
 
 def render(table: Table) -> str:
@@ -26,8 +31,9 @@ def render(table: Table) -> str:
 
 
 def _cell(value: str | int | float | None) -> str | int | float | None:
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
+    if isinstance(value, str):
+        text = f"'{value}" if value.startswith(_FORMULA) else value
+        return printable(text, _LONGEST * len(text))
     if isinstance(value, bool):
         return "true" if value else "false"
     return value
