@@ -145,6 +145,22 @@ def test_products_need_their_rows_and_columns() -> None:
     assert many == {x: ((2, 3), (1, 2), (0, 5)), w: ((0, 1), (0, 5), (0, 3))}
 
 
+def test_a_product_with_scales_of_rows_needs_all() -> None:
+    shapes = {"x": ((4, 5),), "w": ((5, 3),)}
+    assert part("matmul", ((1, 2), (0, 3)), {}, {**shapes, "x_scale": ((4,),)})[0] is None
+    assert part("matmul", ((1, 2), (0, 3)), {}, {**shapes, "x_scale": ((1,),)})[0] is not None
+    assert part("matmul", ((1, 2), (0, 2)), {}, {**shapes, "w_scale": ((3,),)})[0] is None
+    assert part("matmul", ((1, 2), (0, 3)), {}, {**shapes, "w_scale": ((3,),)})[0] is not None
+
+
+def test_a_linear_layer_of_a_turned_operand_needs_all() -> None:
+    box = ((1, 2), (0, 3))
+    needed, _ = part("linear", box, {}, {"x": ((4, 5),), "w": ((3, 5),)})
+    assert needed is not None
+    assert needed["x", 0] == ((1, 2), (0, 5))
+    assert part("linear", box, {"transpose_x": True}, {"x": ((5, 4),), "w": ((3, 5),)})[0] is None
+
+
 def test_scales_of_blocks_need_all() -> None:
     box = ((0, 2), (0, 4))
     assert part("dequantize", box, {"axis": 1, "block_size": 2}, {"x": ((2, 4),), "scale": ((2, 2),)})[0] is None
