@@ -10,7 +10,7 @@ from weighbridge.dtypes import DTYPES
 from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.operators.table import OPERATORS
-from weighbridge.patches.plan import Grid, planned
+from weighbridge.patches.plan import Grid, planned, splits
 from weighbridge.patches.stage import stage_to, stages
 
 
@@ -73,3 +73,10 @@ def test_a_stage_does_not_end_with_several_results() -> None:
     with pytest.raises(BadSpec, match="last: split has 2 results; a stage ends with one"):
         stage_to(halves(1), "split", OPERATORS)
     assert "split" not in stages(halves(1), OPERATORS)
+
+
+def test_patches_differ_by_one_row_and_column_at_most() -> None:
+    down, across = splits(10, 11, Grid(4, 4))
+    assert [span.size for span in down] == [2, 3, 2, 3]
+    assert [span.size for span in across] == [2, 3, 3, 3]
+    assert (down[0].start, down[-1].stop, across[0].start, across[-1].stop) == (0, 10, 0, 11)
