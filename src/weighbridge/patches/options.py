@@ -11,8 +11,8 @@ from weighbridge.memory.lifetimes import lifetimes
 from weighbridge.memory.plan import plan_of_values
 from weighbridge.memory.records import IN_PLACE
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.operators.record import Op, known_total
-from weighbridge.patches.plan import Grid, inputs_of, peaks_in, planned
+from weighbridge.operators.record import Op
+from weighbridge.patches.plan import Grid, input_bytes, peaks_in, planned
 from weighbridge.patches.stage import Stage, running_in, stage_to, stages
 from weighbridge.patches.walks import Walks
 
@@ -56,19 +56,17 @@ class Options:
         self._stages: dict[str, Stage] = {}
         self._macs: dict[tuple[str, Grid], int] = {}
         self._behind = behind_each(deployed, policy, operators)
+        self._held = (input_bytes(deployed) or 0) if with_input else 0
 
     def ends(self) -> Iterator[Option]:
         """Every stage, or that which was asked for, with what is alive behind it, and of it the result and the input."""
         if self._last is not None:
             yield Option(0, (0, 0, 0), self._last)
             return
-        read = {name for node in self.running.nodes for name in node.inputs}
-        inputs = [name for name in self._deployed.inputs if name in read and self._with_input]
-        held = sum(self._deployed.tensors[name].bytes or 0 for name in inputs)
         for place, end in enumerate(stages(self._deployed, self._operators)):
             (output,) = self.running.nodes[self.running.places[end]].outputs
             behind = self._behind[end]
-            least = max(behind, held + (self._deployed.tensors[output].bytes or 0))
+            least = max(behind, self._held + (self._deployed.tensors[output].bytes or 0))
             yield Option(least, (behind, place, 0), end)
 
     def grids_of(self, option: Option) -> Iterator[Option]:
@@ -76,15 +74,13 @@ class Options:
         found = False
         try:
             stage = self._stage(option.last)
-            given = inputs_of(self._deployed, stage) if self._with_input else ()
-            held = known_total(self._deployed.tensors[name].bytes for name in given) or 0
         except BadSpec as error:
             self.reasons[option.last] = error
             return
         for place, grid in enumerate(self._grids):
             self.tried += 1
             try:
-                least = max(option.least_bytes, held + self._walks.least_bytes(stage, grid))
+                least = max(option.least_bytes, self._held + self._walks.least_bytes(stage, grid))
             except BadSpec as error:
                 self.reasons.setdefault(option.last, error)
                 continue

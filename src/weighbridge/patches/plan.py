@@ -28,6 +28,7 @@ __all__ = [
     "Patch",
     "PatchPlan",
     "Peaks",
+    "input_bytes",
     "inputs_of",
     "peaks_behind",
     "peaks_in",
@@ -66,9 +67,9 @@ class PatchPlan(NamedTuple):
 
     The peak of a patch has in it what lies between the network's input and the stage's output: not the input, which a patch reads
     where it lies (in flash, in a camera), and not the output, ``buffer_bytes``, which all patches together fill.  ``peak_bytes`` is
-    the larger of the patches with that buffer and of the rest; ``with_input_bytes`` the same where the input, ``input_bytes``, lies
-    in the same memory while the stage runs.  ``before_bytes`` is the peak without patches, the input in it.  ``input_shapes`` are
-    those of the inputs that the stage reads, whole.
+    the larger of the patches with that buffer and of the rest; ``with_input_bytes`` the same where ``input_bytes``, all inputs that the
+    network reads, in the stage or behind it, lie in the same memory while the stage runs.  ``before_bytes`` is the peak without patches,
+    the inputs in it.  ``input_shapes`` are those of the inputs that the stage reads, whole.
 
     ``stage_macs`` are those of the stage in one piece, ``clipped_macs`` those of all patches with halos that end at the borders of
     the maps, ``full_macs`` with halos that do not, but for patches with a node that sees all of a map; ``network_macs`` are None where
@@ -142,11 +143,10 @@ def peaks_in(
     for box in _boxes(deployed, stage, *decisive).values():
         graph = part_of(deployed, stage, box, operators, known=known).graph
         of_patches.append(_of_values(plan_of_values(graph, operators, elsewhere=(stage.output,)).peak_bytes))
-    given = inputs_of(deployed, stage)
     return Peaks(
         {policy: largest([one[policy] for one in of_patches]) for policy in of_patches[0]},
         deployed.tensors[stage.output].bytes,
-        known_total(deployed.tensors[name].bytes for name in given),
+        input_bytes(deployed),
         peaks_behind(deployed, stage, operators) if rest is None else rest,
     )
 
@@ -284,6 +284,12 @@ def inputs_of(graph: Graph, stage: Stage) -> tuple[str, ...]:
     """The inputs of the network that the stage reads."""
     read = {tensor for node in stage.nodes for tensor in node.inputs}
     return tuple(one for one in graph.inputs if one in read)
+
+
+def input_bytes(graph: Graph) -> int | None:
+    """The bytes of all inputs that anything reads, the stage or what runs behind it: all are there from the beginning."""
+    read = {tensor for node in graph.nodes for tensor in node.inputs}
+    return known_total(graph.tensors[one].bytes for one in graph.inputs if one in read)
 
 
 def peaks_behind(graph: Graph, stage: Stage, operators: Mapping[str, Op]) -> Mapping[str, int | None]:

@@ -88,8 +88,9 @@ def stages(graph: Graph, operators: Mapping[str, Op]) -> tuple[str, ...]:
     for place, node in enumerate(running):
         for tensor in node.inputs:
             last_reader[tensor] = max(place, last_reader.get(tensor, 0))
-    found, reach = [], max((last_reader.get(one, 0) for one in graph.inputs), default=0)
+    found, reach, given = [], 0, frozenset(graph.inputs)
     for place, node in enumerate(running):
+        reach = max([reach, *(last_reader[one] for one in node.inputs if one in given)])
         if reach <= place and len(node.outputs) == 1 and place + 1 < len(running):
             found.append(node.name)
         reach = max([reach, *(last_reader.get(one, place) for one in node.outputs)])

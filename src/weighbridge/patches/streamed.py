@@ -16,7 +16,7 @@ from weighbridge.memory.profiles import largest
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.halo import Box, Span
 from weighbridge.operators.record import known_total
-from weighbridge.patches.plan import inputs_of, peaks_behind
+from weighbridge.patches.plan import input_bytes, peaks_behind
 from weighbridge.patches.rows import NodeRows, RowRules, rows_in
 from weighbridge.patches.stage import Stage, stage_to
 
@@ -78,7 +78,7 @@ def in_rows(
     rings = tuple(_ring(deployed, name, part.boxes[name], axes[name], rows) for name, rows in held.items() if rows)
     ring_bytes = known_total(ring.bytes for ring in rings)
     buffer = deployed.tensors[stage.output].bytes
-    given = known_total(deployed.tensors[name].bytes for name in inputs_of(deployed, stage))
+    given = input_bytes(deployed)
     behind = peaks_behind(deployed, stage, rules.operators) if rest is None else rest
     without, within = known_total((ring_bytes, buffer)), known_total((ring_bytes, buffer, given))
     return Streamed(
