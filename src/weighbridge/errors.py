@@ -6,6 +6,7 @@
   - ``UnsupportedFormat``: a source that no front end reads
   - ``MissingExtra``: a front end whose library is not installed
   - ``NeedsShape``: a dynamic dimension that only the user can decide
+  - ``MeasureError``: a run that did not come about: a runtime that refuses the model, or ended
   - ``GraphError``: a graph that contradicts itself
 
 A message is one line: where, what, what to do next; a file with several faults adds one line for each (``details``).
@@ -20,6 +21,7 @@ __all__ = [
     "BadModel",
     "BadSpec",
     "GraphError",
+    "MeasureError",
     "MissingExtra",
     "NeedsShape",
     "UnsupportedFormat",
@@ -98,6 +100,10 @@ class MissingExtra(WeighbridgeError):
 
 class NeedsShape(WeighbridgeError):
     """The model leaves a dimension open and the user did not give it."""
+
+
+class MeasureError(WeighbridgeError):
+    """A run that did not come about: the runtime refuses the model, has no memory for it, or ended without a word."""
 
 
 class GraphError(WeighbridgeError):

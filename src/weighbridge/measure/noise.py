@@ -1,0 +1,87 @@
+"""What disturbed a measurement: other programs, a machine that changed its speed, samples that do not settle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import Final
+
+from weighbridge.measure.summary import Summary, median_interval
+from weighbridge.named_tuple import NamedTuple
+
+__all__ = ["Load", "drift", "noises"]
+
+_OTHERS: Final = 0.05
+"""A twentieth of one processor's time: more of it taken by others is told."""
+_STOLEN: Final = 0.01
+_DRIFTED: Final = 0.02
+_SLOWED: Final = 0.05
+_FEWEST: Final = 18
+"""Drift is told of thirds of six samples at least."""
+_OUTLYING: Final = 0.05
+
+
+class Load(NamedTuple):
+    """What the system says of the time of a measurement; None is what it does not say.
+
+    Of ``wall_s`` seconds the processors were busy for ``busy_s``, all added, of which ``own_s`` were the measurement's; ``stolen_s`` a
+    hypervisor gave to others.  ``interrupted`` times the measurement lost a processor it would have gone on with.  The frequencies are of
+    the processors used, at the beginning and at the end.
+    """
+
+    wall_s: float
+    processors: int
+    busy_s: float | None = None
+    own_s: float | None = None
+    stolen_s: float | None = None
+    interrupted: int | None = None
+    frequency_before_hz: float | None = None
+    frequency_after_hz: float | None = None
+
+    @property
+    def others(self) -> float | None:
+        """How many processors others kept busy, in the mean."""
+        if self.busy_s is None or self.own_s is None or self.wall_s <= 0:
+            return None
+        return max(0.0, self.busy_s - self.own_s) / self.wall_s
+
+
+def drift(samples_s: Sequence[float]) -> float | None:
+    """The median of the last third over that of the first, less 1; None of few samples, and where their intervals meet."""
+    third = len(samples_s) // 3
+    if len(samples_s) < _FEWEST:
+        return None
+    first, last = samples_s[:third], samples_s[-third:]
+    one, other = median_interval(first), median_interval(last)
+    if one is None or other is None or one.meets(other) or not median(first):
+        return None
+    return median(last) / median(first) - 1
+
+
+def noises(samples_s: Sequence[float], found: Summary, load: Load | None, wanted: float) -> tuple[str, ...]:
+    """What makes a measurement noisy, a sentence each; () where nothing is known to.  ``wanted`` is the half width asked for, relative."""
+    return (*_of_samples(samples_s, found, wanted), *(() if load is None else _of_load(load)))
+
+
+def _of_samples(samples_s: Sequence[float], found: Summary, wanted: float) -> Iterator[str]:
+    width = found.relative_width
+    if width is None:
+        yield f"{found.samples:,} samples are too few for an interval of the median"
+    elif width > wanted:
+        yield f"the median is known to {width:.1%} either way, not to the {wanted:.1%} asked for"
+    moved = drift(samples_s)
+    if moved is not None and abs(moved) > _DRIFTED:
+        yield f"the last third of the runs took {abs(moved):.1%} {'more' if moved > 0 else 'less'} than the first"
+    if found.outliers > _OUTLYING * found.samples:
+        yield f"{found.outliers:,} of {found.samples:,} samples lie far out, above {found.fence_s:.3g} s"
+
+
+def _of_load(load: Load) -> Iterator[str]:
+    others = load.others
+    if others is not None and others > _OTHERS:
+        yield f"other programs kept {others:.2f} of {load.processors:,} processors busy"
+    if load.stolen_s is not None and load.wall_s > 0 and load.stolen_s / load.wall_s > _STOLEN:
+        yield f"the hypervisor gave {load.stolen_s / load.wall_s:.1%} of a processor to others"
+    before, after = load.frequency_before_hz, load.frequency_after_hz
+    if before and after and abs(after / before - 1) > _SLOWED:
+        yield f"the processor ran at {before / 1e9:.2f} GHz at first and at {after / 1e9:.2f} GHz at the end"

@@ -1,0 +1,136 @@
+"""What the samples of a measurement come to: the median with an interval that holds for samples that depend on each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist, median
+from typing import Final
+
+from weighbridge.named_tuple import NamedTuple
+
+__all__ = ["CONFIDENCE", "Interval", "Summary", "correlation_time", "median_interval", "quantile", "summary"]
+
+CONFIDENCE: Final = 0.95
+_FEWEST: Final = 6
+"""Of fewer samples not even the range is an interval of the median at 95 %: 2 / 2^5 of all samples miss it."""
+_FAR_OUT: Final = 3.0
+"""So many times the distance of the quartiles above the upper one (Tukey's outer fence)."""
+
+
+class Interval(NamedTuple):
+    """From ``low_s`` to ``high_s``."""
+
+    low_s: float
+    high_s: float
+
+    @property
+    def width_s(self) -> float:
+        return self.high_s - self.low_s
+
+    def meets(self, other: Interval) -> bool:
+        return self.low_s <= other.high_s and other.low_s <= self.high_s
+
+
+class Summary(NamedTuple):
+    """Figures of so many ``samples`` in seconds.
+
+    ``median_interval`` holds the median at ``confidence``, None of samples too few to say.  ``p90_s`` is None of fewer than 10
+    samples and ``p99_s`` of fewer than 100: nothing lies beyond such a quantile.  ``outliers`` samples, all of which are in every
+    figure, lie further above the upper quartile than three times the distance of the quartiles, at ``fence_s``.
+    ``correlation_time`` samples in a row are worth one that depends on no other.
+    """
+
+    samples: int
+    median_s: float
+    median_interval: Interval | None
+    confidence: float
+    mean_s: float
+    p90_s: float | None
+    p99_s: float | None
+    least_s: float
+    most_s: float
+    outliers: int
+    fence_s: float
+    correlation_time: float
+
+    @property
+    def relative_width(self) -> float | None:
+        """Half the interval over the median, as in "within 1 %"; None where there is no interval."""
+        if self.median_interval is None or not self.median_s:
+            return None
+        return self.median_interval.width_s / 2 / self.median_s
+
+
+def summary(samples_s: Sequence[float], confidence: float = CONFIDENCE) -> Summary:
+    """The figures of ``samples_s``, in the order in which they were taken.  Raises ``ValueError`` without a sample."""
+    if not samples_s:
+        raise ValueError("no samples")
+    ordered = sorted(samples_s)
+    count = len(ordered)
+    lower, upper = quantile(ordered, 0.25), quantile(ordered, 0.75)
+    fence = upper + _FAR_OUT * (upper - lower)
+    return Summary(
+        samples=count,
+        median_s=median(ordered),
+        median_interval=median_interval(samples_s, confidence),
+        confidence=confidence,
+        mean_s=math.fsum(ordered) / count,
+        p90_s=quantile(ordered, 0.9) if count >= 10 else None,
+        p99_s=quantile(ordered, 0.99) if count >= 100 else None,
+        least_s=ordered[0],
+        most_s=ordered[-1],
+        outliers=sum(one > fence for one in ordered),
+        fence_s=fence,
+        correlation_time=correlation_time(samples_s),
+    )
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The quantile of sorted values, by straight lines between them (Hyndman and Fan's seventh, numpy's default)."""
+    place = share * (len(ordered) - 1)
+    before = math.floor(place)
+    after = min(before + 1, len(ordered) - 1)
+    return ordered[before] + (place - before) * (ordered[after] - ordered[before])
+
+
+def median_interval(samples_s: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """An interval of the median by ranks, of any distribution: as many ranks on each side as a fair coin strays at ``confidence``.
+
+    Samples that follow each other on one machine are alike, so that they stray further: by the root of ``correlation_time``.
+    None where the ranks go beyond the samples.
+    """
+    count = len(samples_s)
+    if count < _FEWEST:
+        return None
+    ordered = sorted(samples_s)
+    strayed = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(count * correlation_time(samples_s)) / 2
+    low = math.floor(count / 2 - strayed)
+    high = math.ceil(count / 2 + strayed)
+    if low < 1 or high > count:
+        return None
+    return Interval(ordered[low - 1], ordered[high - 1])
+
+
+def correlation_time(samples_s: Sequence[float]) -> float:
+    """How many samples in a row are worth one that depends on no other, at least 1: 1 + 2 x the sum of the autocorrelations of whether
+    a sample is above the median, of pairs of lags as long as their sum is above 0 and does not grow (Geyer's initial sequence, 1992).
+    """
+    middle = median(samples_s)
+    signs = [(one > middle) - (one < middle) for one in samples_s]
+    count = len(signs)
+    variance = sum(one * one for one in signs) / count
+    if not variance:
+        return 1.0
+    total, last = 0.0, math.inf
+    for lag in range(0, count // 2, 2):
+        pair = sum(_autocovariance(signs, lag + more) for more in (0, 1)) / variance
+        if pair <= 0:
+            break
+        last = min(last, pair)
+        total += last
+    return max(1.0, 2 * total - 1)
+
+
+def _autocovariance(signs: Sequence[int], lag: int) -> float:
+    return sum(map(int.__mul__, signs, signs[lag:])) / len(signs)

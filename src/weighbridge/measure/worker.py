@@ -1,0 +1,87 @@
+"""The process that a network is measured in: started with the number of threads in its environment, told what to do line by line.
+
+A request is a line of JSON on the standard input, an answer one on what was the standard output: what a runtime writes there goes to
+the standard error instead.  Where the process ends without an answer, the runtime ended it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import IO, Any, Final
+
+from weighbridge.errors import MeasureError, MissingExtra, WeighbridgeError, internal
+from weighbridge.measure.runners.runner import Order, Runner
+
+__all__ = ["MODULES", "main"]
+
+MODULES: Final[Mapping[str, tuple[str, str]]] = {
+    "onnxruntime": ("weighbridge.measure.runners.with_onnxruntime", "measure"),
+    "pytorch": ("weighbridge.measure.runners.with_torch", "torch"),
+    "litert": ("weighbridge.measure.runners.with_litert", "measure"),
+}
+"""By the name of a runtime the module that runs it, and the extra that installs it."""
+
+
+def main() -> None:
+    """Answer requests until there are none."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    runner: Runner | None = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if request["do"] == "ready":
+                runner = _ready(request)
+                gc.collect()
+                gc.freeze()
+                gc.disable()
+                said: Any = runner.about._asdict()
+            elif runner is None:
+                raise MeasureError("nothing is ready to run")
+            else:
+                said = _DOES[request["do"]](runner, request)
+        except WeighbridgeError as error:
+            _answer(answers, error={"kind": type(error).__name__, **_told(error)})
+        except MemoryError:
+            _answer(answers, error={"kind": "MeasureError", **_told(MeasureError("there is not enough memory for it"))})
+        except Exception as error:
+            _answer(answers, error={"kind": "MeasureError", **_told(MeasureError(internal(error)))})
+        else:
+            _answer(answers, said=said)
+
+
+def _ready(request: Mapping[str, Any]) -> Runner:
+    name, extra = MODULES[request["runtime"]]
+    try:
+        module = import_module(name)
+    except ImportError as error:
+        what = f"{request['runtime']} is not installed: {error}"
+        raise MissingExtra(what, hint=f"pip install 'weighbridge[{extra}]'") from None
+    order = Order(**request["order"])
+    shapes = {key: (tuple(shape), dtype) for key, (shape, dtype) in order.inputs.items()}
+    made: Runner = module.ready(order._replace(inputs=shapes))
+    return made
+
+
+_DOES: Final[Mapping[str, Callable[[Runner, Mapping[str, Any]], Any]]] = {
+    "samples": lambda runner, request: list(runner.samples(request["count"], request["runs"])),
+    "profile": lambda runner, request: runner.profile(request["runs"]),
+}
+
+
+def _told(error: WeighbridgeError) -> dict[str, Any]:
+    return {"what": error.what, "where": error.where, "hint": error.hint, "details": list(error.details)}
+
+
+def _answer(answers: IO[str], **answer: Any) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()
