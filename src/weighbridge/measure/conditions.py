@@ -8,7 +8,7 @@ from typing import Final
 
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["Accelerator", "Conditions", "Hardware", "InputShape", "differences"]
+__all__ = ["NAMES", "Accelerator", "Conditions", "Difference", "Hardware", "InputShape", "differences"]
 
 
 class Accelerator(NamedTuple):
@@ -64,7 +64,7 @@ class Conditions(NamedTuple):
     libraries: Mapping[str, str] = MappingProxyType({})
 
 
-_NAMES: Final = MappingProxyType(
+NAMES: Final = MappingProxyType(
     {
         "hardware.processor": "processor",
         "hardware.architecture": "architecture",
@@ -108,7 +108,7 @@ def differences(first: Conditions, second: Conditions) -> tuple[Difference, ...]
 
 
 def _differences(first: Conditions, second: Conditions) -> Iterator[Difference]:
-    for key, name in _NAMES.items():
+    for key, name in NAMES.items():
         one, other = _at(first, key), _at(second, key)
         if one != other:
             yield Difference(key, name, _text(one), _text(other))
