@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from weighbridge.errors import MissingExtra
 from weighbridge.measure.conditions import Hardware
+from weighbridge.measure.harness import Watch
 from weighbridge.measure.noise import Load
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["Mark", "governor", "hardware", "load_between", "mark", "pinned"]
+__all__ = ["Mark", "governor", "hardware", "load_between", "mark", "pinned", "watching"]
 
 _CPUINFO: Final = Path("/proc/cpuinfo")
 _GOVERNOR: Final = "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor"
@@ -81,7 +83,7 @@ def mark(processes: Iterable[int], at_s: float) -> Mark:
 
 
 def load_between(before: Mark, after: Mark) -> Load:
-    """What happened between two marks."""
+    """What happened between two marks: no less than nothing, whatever a counter says that was set back."""
     return Load(
         wall_s=after.at_s - before.at_s,
         processors=os.cpu_count() or 1,
@@ -94,6 +96,17 @@ def load_between(before: Mark, after: Mark) -> Load:
         frequency_before_hz=before.frequency_hz,
         frequency_after_hz=after.frequency_hz,
     )
+
+
+def watching(processes: Iterable[int], clock: Callable[[], float] = time.perf_counter) -> Watch:
+    """Says what the machine did during a round, of which ``processes`` are the measurement's own."""
+    numbers = tuple(processes)
+
+    def begin() -> Callable[[], Load]:
+        before = mark(numbers, clock())
+        return lambda: load_between(before, mark(numbers, clock()))
+
+    return begin
 
 
 def _less(after: float | None, before: float | None) -> float | None:

@@ -55,7 +55,8 @@ class Measurement:
     ``taken_at`` is the time at which it ended, in UTC.  Each of ``samples_s``, in the order in which they were taken, is the mean of
     ``runs_per_sample`` runs, of which there are several where one is too short for the clock; ``warm_up_s`` are those before, in no figure.
     ``sha256`` is that of the source's file, None where it is no file.  ``wanted`` is the half width of the interval that was asked
-    for, over the median.  ``noise`` says what disturbed it.
+    for, over the median.  ``noise`` says what disturbed it.  ``rounds`` are the places in ``samples_s`` at which the rounds begin in which
+    they were taken, ``round_loads`` what the machine did in each: of two networks measured in turns, rounds of one number belong together.
     """
 
     tool: str
@@ -74,6 +75,8 @@ class Measurement:
     energy: EnergyRead | None = None
     profile: Profile | None = None
     notes: tuple[str, ...] = ()
+    rounds: tuple[int, ...] = ()
+    round_loads: tuple[Load, ...] = ()
     schema: int = SCHEMA
 
     @property

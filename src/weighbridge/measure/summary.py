@@ -99,17 +99,16 @@ def median_interval(samples_s: Sequence[float], confidence: float = CONFIDENCE) 
 
     Samples that follow each other on one machine are alike, so that they stray further: by the root of ``correlation_time``.
     None where the ranks go beyond the samples.
+
+    Simulated at 95 %, it holds the median of independent samples in COVERED; of samples of which each is INSTEAD.
     """
     count = len(samples_s)
     if count < _FEWEST:
         return None
     ordered = sorted(samples_s)
     strayed = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(count * correlation_time(samples_s)) / 2
-    low = math.floor(count / 2 - strayed)
-    high = math.ceil(count / 2 + strayed)
-    if low < 1 or high > count:
-        return None
-    return Interval(ordered[low - 1], ordered[high - 1])
+    low = math.floor((count + 1) / 2 - strayed)
+    return Interval(ordered[low - 1], ordered[count - low]) if low >= 1 else None
 
 
 def correlation_time(samples_s: Sequence[float]) -> float:
