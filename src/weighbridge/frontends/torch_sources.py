@@ -26,7 +26,7 @@ from weighbridge.named_tuple import NamedTuple
 
 from .torch_inputs import MAX_ZEROS_BYTES, Arguments, TensorSpec, needs_inputs
 
-__all__ = ["choices_of", "graph_of_module", "library", "load_named", "offline", "run_named", "run_of_module"]
+__all__ = ["built_named", "choices_of", "graph_of_module", "library", "load_named", "offline", "run_named", "run_of_module"]
 
 if TYPE_CHECKING:
     from weighbridge.memory.training.run import AutogradRun
@@ -152,6 +152,19 @@ def run_named(
         module, _ = _made(recipe, source)
         arguments = recipe.inputs(module) if given is None else given
         return run_of_module(module.train(), arguments, how, name=recipe.name)
+
+
+def built_named(source: str, *, batch: int | None, sequence: int | None) -> tuple[Any, Arguments]:
+    """The model that ``source`` names, with values that its library makes up, in evaluation mode; and the inputs stated for it.
+
+    Raises what ``load_named`` does.
+    """
+    with _silent(), offline():
+        library("torch")
+        library(source.partition(":")[0])
+        recipe = _recipe(source, batch or 1, sequence)
+        module, _ = _made(recipe._replace(on_meta=False, may_be_real=True), source)
+        return module, recipe.inputs(module)
 
 
 def _stored_bytes(module: Any) -> int:

@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 from weighbridge import errors
-from weighbridge.errors import MeasureError, printable
+from weighbridge.errors import BadSpec, MeasureError, printable
 from weighbridge.measure.conditions import Accelerator, InputShape
 from weighbridge.measure.record import Profile, ProfiledClass
 from weighbridge.measure.runners.runner import About, Order
@@ -21,41 +22,54 @@ __all__ = ["Apart"]
 
 _THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """What libraries of kernels read before anybody can tell them."""
+_SET: Final = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+"""No processes beside this one compile, nothing is downloaded."""
+_COMMAND: Final = (sys.executable, "-P", "-m", "weighbridge.measure.worker")
 _PATIENCE_S: Final = 5.0
+_LAST_WORDS: Final = 2_000
 
 
 class Apart:
-    """A process in which ``runtime`` runs what ``order`` says; ``with`` ends it.
+    """A process in which ``runtime`` runs what ``order`` says, held to the logical processors ``pinned`` where there are any.
 
-    Raises what the runner does, and ``MeasureError`` where the process ends without an answer.
+    ``with`` ends it, and whatever it started: at once where an error or the user ends the measurement.
+
+    Raises what the runner does, ``BadSpec`` for processors that it cannot be held to, and ``MeasureError`` where the process ends without
+    an answer.
     """
 
-    def __init__(self, runtime: str, order: Order, pinned: Sequence[int] = ()) -> None:
+    def __init__(
+        self, runtime: str, order: Order, pinned: Sequence[int] = (), *, command: Sequence[str] = _COMMAND
+    ) -> None:
         self._source = order.source
-        environment = {**os.environ, **dict.fromkeys(_THREADS, str(order.threads))}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "weighbridge.measure.worker"],
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
+        self._process = subprocess.Popen(  # noqa: S603 (this module's own command, no shell)
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._said,
             text=True,
             encoding="utf-8",
-            env=environment,
+            env={**os.environ, **dict.fromkeys(_THREADS, str(order.threads)), **_SET},
+            process_group=0 if hasattr(os, "killpg") else None,
         )
         try:
-            if pinned and hasattr(os, "sched_setaffinity"):
-                os.sched_setaffinity(self._process.pid, pinned)
+            if pinned:
+                _hold(self._process.pid, pinned)
             said = self._asked({"do": "ready", "runtime": runtime, "order": order._asdict()})
         except BaseException:
-            self.close()
+            self.kill()
             raise
         self.about = _about(said)
 
     def __enter__(self) -> Apart:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.kill()
 
     @property
     def number(self) -> int:
@@ -76,17 +90,26 @@ class Apart:
         return Profile(method, counted, total, tuple(ProfiledClass(*one) for one in classes))
 
     def close(self) -> None:
-        """End the process."""
+        """Let the process end, and end it where it does not."""
         with suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process and those that it started, now."""
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._said):
+            with suppress(OSError):
+                if stream is not None:
+                    stream.close()
 
     def _asked(self, request: Mapping[str, Any]) -> Any:
         there, back = self._process.stdin, self._process.stdout
@@ -110,8 +133,36 @@ class Apart:
         if code == -signal.SIGKILL:
             what = "the system ended the run, as it does where memory is used up"
             return MeasureError(what, where=self._source, hint="try a smaller batch")
-        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return MeasureError(f"the runtime ended its process ({printable(how)})", where=self._source)
+        how = _signal(-code) if code < 0 else f"exit code {code}"
+        words = self._last_words()
+        return MeasureError(f"the runtime ended its process ({how}){': ' if words else ''}{words}", where=self._source)
+
+    def _last_words(self) -> str:
+        """The last line that the process wrote where programs complain."""
+        size = self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, size - _LAST_WORDS))
+        lines = self._said.read(_LAST_WORDS).decode("utf-8", "replace").split("\n")
+        return printable(next((line.strip() for line in reversed(lines) if line.strip()), ""), 300)
+
+
+def _signal(number: int) -> str:
+    with suppress(ValueError):
+        return f"signal {signal.Signals(number).name}"
+    return f"signal {number}"
+
+
+def _hold(process: int, processors: Sequence[int]) -> None:
+    named = ", ".join(map(str, processors))
+    if not hasattr(os, "sched_setaffinity"):
+        raise BadSpec("this system holds no process to processors", where="pinned", hint="leave it out")
+    there = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+    try:
+        os.sched_setaffinity(process, processors)
+        held = os.sched_getaffinity(process)
+    except (OSError, OverflowError, ValueError):
+        held = set()
+    if held != set(processors):
+        raise BadSpec(f"no process can be held to processors {named}", where="pinned", hint=f"there are {there}")
 
 
 def _about(said: Mapping[str, Any]) -> About:

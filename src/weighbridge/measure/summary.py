@@ -100,7 +100,9 @@ def median_interval(samples_s: Sequence[float], confidence: float = CONFIDENCE) 
     Samples that follow each other on one machine are alike, so that they stray further: by the root of ``correlation_time``.
     None where the ranks go beyond the samples.
 
-    Simulated at 95 %, it holds the median of independent samples in COVERED; of samples of which each is INSTEAD.
+    As simulated at 95 %, it holds the median of independent samples in 97 % of cases, of 6 to 400 samples.  Where the correlation of
+    neighbours is 0.5, it does in 85 % of 6 samples, 93 % of 30 and 95 % of 400; where it is 0.9, in 49 % of 10, 72 % of 30, 86 % of 100
+    and 91 % of 400: a few samples in a row cannot tell that they are alike, so that it takes some hundreds in several rounds.
     """
     count = len(samples_s)
     if count < _FEWEST:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -29,6 +30,7 @@ MODULES: Final[Mapping[str, tuple[str, str]]] = {
 
 def main() -> None:
     """Answer requests until there are none."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks is told, and ends this process
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     runner: Runner | None = None
@@ -37,20 +39,16 @@ def main() -> None:
         try:
             if request["do"] == "ready":
                 runner = _ready(request)
+                said: Any = runner.about._asdict()
                 gc.collect()
                 gc.freeze()
-                gc.disable()
-                said: Any = runner.about._asdict()
+                gc.disable()  # no collection in the middle of a run
             elif runner is None:
                 raise MeasureError("nothing is ready to run")
             else:
                 said = _DOES[request["do"]](runner, request)
-        except WeighbridgeError as error:
-            _answer(answers, error={"kind": type(error).__name__, **_told(error)})
-        except MemoryError:
-            _answer(answers, error={"kind": "MeasureError", **_told(MeasureError("there is not enough memory for it"))})
         except Exception as error:
-            _answer(answers, error={"kind": "MeasureError", **_told(MeasureError(internal(error)))})
+            _answer(answers, error=_told(error))
         else:
             _answer(answers, said=said)
 
@@ -74,8 +72,14 @@ _DOES: Final[Mapping[str, Callable[[Runner, Mapping[str, Any]], Any]]] = {
 }
 
 
-def _told(error: WeighbridgeError) -> dict[str, Any]:
-    return {"what": error.what, "where": error.where, "hint": error.hint, "details": list(error.details)}
+def _told(error: Exception) -> dict[str, Any]:
+    """An error as a line can say it.  What no runner has made ours is a lack of memory, or a fault."""
+    if isinstance(error, MemoryError):
+        error = MeasureError("there is not enough memory for it", hint="try a smaller batch")
+    if not isinstance(error, WeighbridgeError):
+        error = MeasureError(internal(error))
+    kind, details = type(error).__name__, list(error.details)
+    return {"kind": kind, "what": error.what, "where": error.where, "hint": error.hint, "details": details}
 
 
 def _answer(answers: IO[str], **answer: Any) -> None:

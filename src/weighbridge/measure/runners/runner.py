@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from weighbridge.measure.conditions import Accelerator, InputShape
     from weighbridge.measure.record import Profile
 
-__all__ = ["About", "Order", "Runner", "timed"]
+__all__ = ["About", "Order", "Runner", "libraries", "timed"]
 
 
 class Order(NamedTuple):
@@ -51,6 +52,11 @@ class Runner(Protocol):
 
     def profile(self, runs: int) -> Profile | None:
         """What the runtime's own profiler says; None where it has none."""
+
+
+def libraries(**versions: str) -> Mapping[str, str]:
+    """Versions of libraries beside the runtime, with that of Python."""
+    return {"python": platform.python_version(), **versions}
 
 
 def timed(run: Callable[[], object], wait: Callable[[], object] | None, count: int, runs: int) -> list[float]:

@@ -13,11 +13,13 @@ from typing import Any, Final
 import numpy as np
 import onnxruntime as ort
 
-from weighbridge.errors import BadSpec, MeasureError, printable, said_by
+from weighbridge.errors import BadSpec, MeasureError
 from weighbridge.measure.conditions import InputShape
 from weighbridge.measure.record import Profile, ProfiledClass
 from weighbridge.measure.runners.filled import filled
-from weighbridge.measure.runners.runner import About, Order, timed
+from weighbridge.measure.runners.nvidia import processor
+from weighbridge.measure.runners.refusal import refusal
+from weighbridge.measure.runners.runner import About, Order, libraries, timed
 
 __all__ = ["OnnxRuntime", "ready"]
 
@@ -29,6 +31,8 @@ _TYPES: Final = {
     **{f"tensor({sign}int{bits})": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
 _QUIET: Final = 3
+_ON_CUDA: Final = frozenset({"CUDAExecutionProvider", "TensorrtExecutionProvider"})
+_COPIED: Final = "each run copies its inputs to the graphics processor and its outputs back"
 
 
 class OnnxRuntime:
@@ -44,20 +48,23 @@ class OnnxRuntime:
         try:
             self._run()
         except Exception as error:
-            raise _refused(error, order.source) from None
+            raise refusal("onnxruntime", error, order.source) from None
+        is_cuda = not _ON_CUDA.isdisjoint(self._session.get_providers())
         self.about = About(
             version=ort.__version__,
             mode=", ".join(self._session.get_providers()),
             inputs=tuple(
                 InputShape(name, tuple(array.shape), array.dtype.name, how) for name, (array, how) in made.items()
             ),
-            libraries={"numpy": np.__version__},
+            libraries=libraries(numpy=np.__version__),
+            accelerator=processor(0) if is_cuda else None,
+            notes=(_COPIED,) if is_cuda else (),
         )
 
     def samples(self, count: int, runs: int) -> Sequence[float]:
         return timed(self._run, None, count, runs)
 
-    def profile(self, runs: int) -> Profile | None:
+    def profile(self, runs: int) -> Profile:
         """By operator, of a session of its own, which writes down what each kernel takes."""
         with tempfile.TemporaryDirectory() as folder:
             options = self._options()
@@ -93,12 +100,7 @@ def _session(order: Order, options: Any) -> Any:
     try:
         return ort.InferenceSession(order.source, options, providers=[wanted])
     except Exception as error:
-        raise _refused(error, order.source) from None
-
-
-def _refused(error: Exception, source: str) -> MeasureError:
-    said = " ".join(said_by(error).split()) or type(error).__name__
-    return MeasureError(f"onnxruntime refuses it: {printable(said, 300)}", where=source)
+        raise refusal("onnxruntime", error, order.source) from None
 
 
 def _shape(one: Any, order: Order) -> tuple[tuple[int, ...], str]:

@@ -1,0 +1,111 @@
+"""The figures of samples, and whether the interval of the median holds it as often as it says: by simulation, with fixed seeds."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.measure.machines import alike
+from weighbridge.measure.summary import Interval, correlation_time, median_interval, quantile, summary
+
+
+def held(count: int, correlation: float, cases: int = 400) -> tuple[float, float]:
+    """Of how many simulated measurements there is an interval, and of how many of those it holds the median."""
+    found = [median_interval(alike(seed, count, correlation)) for seed in range(cases)]
+    there = [one for one in found if one is not None]
+    return len(there) / cases, sum(one.low_s <= 1 <= one.high_s for one in there) / len(there)
+
+
+@pytest.mark.parametrize("count", [6, 7, 10, 30, 101])
+def test_of_samples_that_do_not_depend_on_each_other_the_interval_holds_the_median(count: int) -> None:
+    _, share = held(count, 0.0)
+    assert share >= 0.95 - 0.02
+
+
+@pytest.mark.parametrize(("count", "least"), [(30, 0.89), (100, 0.91), (400, 0.92)])
+def test_of_samples_that_depend_on_each_other_it_holds_it_as_often_as_is_written(count: int, least: float) -> None:
+    _, share = held(count, 0.5)
+    assert share >= least
+
+
+def test_of_many_that_hardly_differ_from_the_one_before_it_holds_it_in_nine_of_ten() -> None:
+    _, share = held(400, 0.9, 200)
+    assert 0.86 <= share <= 0.96
+
+
+def test_without_the_correlation_it_would_hold_it_in_half_of_them() -> None:
+    """The simulation can tell: an interval by ranks alone is far too short."""
+    hits = 0
+    for seed in range(200):
+        ordered = sorted(alike(seed, 400, 0.9))
+        hits += ordered[179] <= 1 <= ordered[219]
+    assert hits / 200 < 0.6
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high"), [(6, 1, 6), (7, 1, 7), (9, 2, 8), (10, 2, 9), (15, 4, 12), (25, 8, 18), (100, 40, 61)]
+)
+def test_the_ranks_are_those_of_the_tables(count: int, low: int, high: int) -> None:
+    """Of the exact binomial distribution; the samples are taken in an order in which neighbours differ."""
+    values = [float(one) for one in range(1, count + 1)]
+    for seed in range(50):
+        random.Random(seed).shuffle(values)
+        if correlation_time(values) == 1:
+            assert median_interval(values) == Interval(float(low), float(high))
+            return
+    raise AssertionError("no order in which the samples look independent")
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_too_few_samples_have_no_interval(count: int) -> None:
+    assert median_interval([1.0] * count) is None
+    assert summary([1.0] * count).relative_width is None
+
+
+def test_a_higher_confidence_takes_a_longer_interval() -> None:
+    samples = alike(5, 200, 0)
+    narrow, wide = median_interval(samples, 0.9), median_interval(samples, 0.99)
+    assert narrow is not None
+    assert wide is not None
+    assert wide.low_s < narrow.low_s < narrow.high_s < wide.high_s
+
+
+@pytest.mark.parametrize(("correlation", "least", "most"), [(0.0, 1, 2), (0.5, 1.5, 3.5), (0.9, 6, 25)])
+def test_the_correlation_time_is_that_of_the_signs(correlation: float, least: float, most: float) -> None:
+    """A sign follows its neighbour by 2/pi arcsin of what the value does: 1.9 and 12 samples for 0.5 and 0.9."""
+    found = sorted(correlation_time(alike(seed, 1000, correlation)) for seed in range(15))[7]
+    assert least <= found <= most
+
+
+def test_samples_that_are_all_the_same_depend_on_nothing() -> None:
+    assert correlation_time([2.0] * 50) == 1
+    assert median_interval([2.0] * 50) == Interval(2, 2)
+
+
+def test_quantiles_are_numpys() -> None:
+    values = sorted(alike(2, 57, 0))
+    for share in (0.0, 0.25, 0.5, 0.9, 0.99, 1.0):
+        assert quantile(values, share) == pytest.approx(float(np.quantile(values, share)))
+
+
+def test_an_outlier_is_counted_and_stays_in_every_figure() -> None:
+    quiet = [1.0, 1.01, 1.02, 1.03] * 30
+    found = summary([*quiet, 9.0])
+    assert (found.samples, found.outliers, found.most_s) == (121, 1, 9.0)
+    assert found.fence_s < 9
+    assert found.mean_s > summary(quiet).mean_s
+    assert summary(quiet).outliers == 0
+
+
+def test_a_quantile_that_nothing_lies_beyond_is_not_told() -> None:
+    few, some, many = summary([1.0] * 9), summary([1.0] * 99), summary([1.0] * 100)
+    assert (few.p90_s, few.p99_s) == (None, None)
+    assert (some.p90_s, some.p99_s) == (1, None)
+    assert (many.p90_s, many.p99_s) == (1, 1)
+
+
+def test_no_samples_have_no_figures() -> None:
+    with pytest.raises(ValueError, match="no samples"):
+        summary([])
