@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from types import NoneType, UnionType
@@ -12,11 +13,18 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from weighbridge import estimates
 from weighbridge.budgets.record import Blame, Budget, Result, Unchecked
 from weighbridge.compression import Compression
+from weighbridge.measure import conditions as measured_conditions
+from weighbridge.measure.noise import Load
+from weighbridge.measure.record import EnergyRead, Measurement, Profile, ProfiledClass
+from weighbridge.measure.summary import Interval, Summary
 from weighbridge.published import Conditions, Published
 from weighbridge.report import comparison
 from weighbridge.report.fronts import Beaten, Front, Unplaced
 from weighbridge.report.layers import LayerChange, LayerFigures
 from weighbridge.report.matching import Differences
+from weighbridge.report.measured import Against, ClassFloor, Curve, CurvePoint, FloorBeside, FramesMissed
+from weighbridge.report.measured_history import ModelHistory, Point, Series
+from weighbridge.report.measured_records import Fault
 from weighbridge.report.missed import Deadlines, Missed
 from weighbridge.report.record import Report
 from weighbridge.report.what_if import Metric
@@ -99,6 +107,61 @@ COMPRESSION = """\
 holds for its keys and values. Sizes from given ratios may have a part of a bit. [Compressed size](compressed-size.md) says what is
 counted.
 """
+MEASURED = """\
+## What `weighbridge measure` says
+
+`weighbridge measure SOURCE… --json -` prints another object; `weighbridge.measured(SOURCE).to_dict()` is the same in Python. A record of
+`--record` is one of its `measurements`, on a line of its own or in a file of its own. The same holds for its keys and values.
+[Measuring](measuring.md) says what they mean.
+
+| key | value |
+|---|---|
+| `schema`, `tool` | as in a report |
+| `measurements` | [ object ], in the order of the sources, or of the batches of one source |
+| `against` | [ object ]: each later source against the first one |
+| `curve` | object, where several batches were measured, else null |
+| `frames` | [ object ]: a measurement each, where a frame rate was asked for |
+| `floors` | [ object ]: a measurement and a device each |
+| `notes` | [ text ] |
+"""
+HISTORY = """\
+## The history of `weighbridge history`
+
+`weighbridge history PLACE --json -` prints another object; `weighbridge.history(PLACE).to_dict()` is the same in Python.
+
+| key | value |
+|---|---|
+| `schema`, `tool` | as in a report |
+| `place` | text, what was read |
+| `models` | [ object ], each by its name and its source |
+| `faults` | [ object ], records that could not be read |
+"""
+OF_MEASURED: Mapping[str, type] = {
+    "`measurements[ ]`": Measurement,
+    "`measurements[ ].conditions`": measured_conditions.Conditions,
+    "`measurements[ ].conditions.hardware`": measured_conditions.Hardware,
+    "`measurements[ ].conditions.hardware.accelerator`": measured_conditions.Accelerator,
+    "`measurements[ ].conditions.inputs[ ]`": measured_conditions.InputShape,
+    "`measurements[ ].summary`": Summary,
+    "`measurements[ ].summary.median_interval`": Interval,
+    "`measurements[ ].load`, `measurements[ ].round_loads[ ]`": Load,
+    "`measurements[ ].energy`": EnergyRead,
+    "`measurements[ ].profile`": Profile,
+    "`measurements[ ].profile.classes[ ]`": ProfiledClass,
+    "`against[ ]`": Against,
+    "`against[ ].differences[ ]`": measured_conditions.Difference,
+    "`curve`": Curve,
+    "`curve.points[ ]`": CurvePoint,
+    "`frames[ ]`": FramesMissed,
+    "`floors[ ]`": FloorBeside,
+    "`floors[ ].classes[ ]`": ClassFloor,
+}
+OF_HISTORY: Mapping[str, type] = {
+    "`models[ ]` of a history": ModelHistory,
+    "`models[ ].series[ ]`": Series,
+    "`models[ ].series[ ].points[ ]`": Point,
+    "`faults[ ]`": Fault,
+}
 COMPARED = {"`metrics[ ]`": Metric, "`layers[ ]`": LayerChange, "`layers[ ].before`, `layers[ ].after`": LayerFigures}
 OF_MODELS = {
     "`models[ ]`": comparison.Model,
@@ -134,6 +197,7 @@ def page() -> str:
     parts += of_records(COMPARED)
     parts += [SIDE_BY_SIDE, *of_records(OF_MODELS)]
     parts += [CHECK, *of_records(OF_A_CHECK)]
+    parts += [MEASURED, *of_records(OF_MEASURED), HISTORY, *of_records(OF_HISTORY)]
     return "\n".join([*parts, *of_a_compression()])
 
 
@@ -156,7 +220,7 @@ def of_a_compression() -> list[str]:
 
 def fields(record: type) -> dict[str, Any]:
     """The names and types of a record as the JSON has them: the nodes stand beside the facts, notes at the end."""
-    hints = get_type_hints(record, localns=vars(estimates))
+    hints = get_type_hints(record, localns={**vars(estimates), **vars(sys.modules[record.__module__])})
     names = list(getattr(record, "_fields", None) or record.__dataclass_fields__)  # type: ignore[attr-defined]
     if record is Report:
         facts = get_type_hints(hints["facts"])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         BadModel,
         BadSpec,
         GraphError,
+        MeasureError,
         MissingExtra,
         NeedsShape,
         UnsupportedFormat,
@@ -29,10 +30,14 @@ if TYPE_CHECKING:
     )
     from weighbridge.frontends.torch_inputs import TensorSpec
     from weighbridge.graph import Graph
+    from weighbridge.measure.record import Measurement
+    from weighbridge.measuring import measured
     from weighbridge.ordering import best_order
     from weighbridge.patching import in_patches
     from weighbridge.report import Report
     from weighbridge.report.comparison import Comparison
+    from weighbridge.report.measured import Measured
+    from weighbridge.report.measured_history import History, history
     from weighbridge.report.ordered import Ordered
     from weighbridge.report.patched import Patched
     from weighbridge.report.what_if import WhatIf
@@ -45,6 +50,10 @@ __all__ = [
     "Compression",
     "Graph",
     "GraphError",
+    "History",
+    "MeasureError",
+    "Measured",
+    "Measurement",
     "MissingExtra",
     "NeedsShape",
     "Ordered",
@@ -59,8 +68,10 @@ __all__ = [
     "check",
     "compare",
     "compress",
+    "history",
     "in_patches",
     "load",
+    "measured",
     "weigh",
     "what_if",
 ]
@@ -73,15 +84,20 @@ _HOMES = {
     "compare": "comparing",
     "check": "checking",
     "compress": "compressing",
+    "history": "report.measured_history",
     "in_patches": "patching",
     "load": "api",
+    "measured": "measuring",
     "weigh": "api",
     "what_if": "changing",
     "Checked": "budgets.record",
     "Comparison": "report.comparison",
     "Compression": "compression.record",
     "Graph": "graph",
+    "History": "report.measured_history",
     "Report": "report",
+    "Measured": "report.measured",
+    "Measurement": "measure.record",
     "Ordered": "report.ordered",
     "Patched": "report.patched",
     "WhatIf": "report.what_if",

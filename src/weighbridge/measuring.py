@@ -1,180 +1,245 @@
-"""Measures sources: each in a process of its own, several in turns, with the conditions under which that was."""
+"""Measuring: how long a source takes where it runs, several of them in turns, one at several batches; beside it what nothing beats."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from weighbridge import __version__
-from weighbridge.counts import count
-from weighbridge.errors import BadSpec, UnsupportedFormat
-from weighbridge.graph import Graph
-from weighbridge.measure.apart import Apart
+from weighbridge.api import Inputs, weigh
+from weighbridge.choices import devices_of, fps_of
+from weighbridge.devices.device import Device
+from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.measure.conditions import Conditions
-from weighbridge.measure.harness import Asked, Taken, alternate
-from weighbridge.measure.machine import Mark, governor, hardware, load_between, mark
-from weighbridge.measure.noise import noises
+from weighbridge.measure.harness import Asked
 from weighbridge.measure.record import Measurement
-from weighbridge.measure.runners.runner import Order
-from weighbridge.measure.summary import summary
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.sources import Given, Loaded, Source, check, read
+from weighbridge.report.measured import (
+    ClassFloor,
+    FloorBeside,
+    Measured,
+    against,
+    check_although,
+    check_comparable,
+    curve,
+    missed,
+)
+from weighbridge.report.measured_records import append, check_place
+from weighbridge.report.record import OnDevice, Report, by_device
+from weighbridge.running import Runnable, run_beside
+from weighbridge.sources import Given, Source
+from weighbridge.written import shown, whole
 
-__all__ = ["Runnable", "measure", "measure_beside"]
+__all__ = ["measured"]
 
-RUNTIMES: Final = {"onnx": "onnxruntime", "tflite": "litert", "torch": "pytorch", "pt2": "pytorch"}
-"""By the format of a source the runtime that runs it."""
-_ASKED: Final = Asked()
+_MOST_THREADS: Final = 4_096
+_MOST_STREAMS: Final = 64
+_MOST_S: Final = 86_400.0
 
 
-class Runnable(NamedTuple):
-    """A source as it is to be run.
+def measured(  # noqa: PLR0913 - the options are those of the command
+    source: Source,
+    *others: Source,
+    batch: int | None = None,
+    sequence: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    inputs: Inputs = None,
+    kwargs: Mapping[str, Any] | None = None,
+    values: Mapping[str, str | os.PathLike[str]] | None = None,
+    runtime: str | Sequence[str] = "",
+    mode: str | Sequence[str] = "",
+    threads: int | Sequence[int] = 1,
+    pin: Iterable[int] = (),
+    streams: int = 1,
+    batches: Iterable[int] = (),
+    width: float = 0.01,
+    seconds: float = 20.0,
+    profile: bool = False,
+    fps: float | str | None = None,
+    on: Source | Device | Iterable[Source | Device] = (),
+    precision: str | None = None,
+    although: Iterable[str] = (),
+    record: str | os.PathLike[str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Measured:
+    """How long one run of ``source`` takes here, in its runtime: an ONNX or TensorFlow Lite file, or a PyTorch model by name.
 
-    ``mode`` is the runtime's own word for how, "" for its first choice; ``values`` are .npy files by input.
+    ``others`` are measured in turns with it, a round each, and compared with it; where a condition differs between them that ``although``
+    does not name ("threads", "precision", "batch"), that is refused.  ``batches`` measures one source at each of these batch sizes.
+
+    The sizes and ``inputs`` are as in ``load``; ``values`` are paths of .npy files by input, of which others are made up.  ``runtime`` is
+    that of the format unless it is named, ``mode`` the runtime's own word for how it runs (an execution provider, "compile"); ``threads``
+    those of one run.  Each of the three may be a list with an entry a source.  ``pin`` are the logical processors that a run may use,
+    ``streams`` that many runs at once, each in a process of its own.
+
+    Runs are taken until the median is known to ``width``, a half width over the median, or for ``seconds``.  ``profile`` adds what the
+    runtime's own profiler says by operator.  ``fps`` adds how many frames a run misses, ``on`` the floor of devices, at ``precision``
+    where that is given.  Each measurement is added to the file (.jsonl) or folder ``record`` as soon as it is made.
+
+    Raises what ``load`` does, ``MissingExtra`` for a runtime that is not installed, ``MeasureError`` for a model that the runtime refuses
+    or that ends it, and ``BadSpec`` for an option that cannot be followed.
     """
+    given = Given(batch, sequence, dims, inputs, kwargs)
+    asked = _asked(width, seconds)
+    allowed = check_although(tuple(although))
+    rate = None if fps is None else fps_of(fps)
+    devices = devices_of(on)
+    if record is not None:
+        check_place(record)
+    runnables = _runnables((source, *others), given, _How(values or {}, runtime, mode, threads, pin, streams))
+    sizes = _sizes(batches, runnables, batch)
+    tell = progress or _quietly
+    together = [runnables] if not sizes else [[_at_batch(runnables[0], size)] for size in sizes]
+    weighed = [_weighed(one, devices, precision, tell) for row in together for one in row] if devices else []
+    made: list[Measurement] = []
+    for row in together:
+        names = [str(one.source) for one in row]
+        try:
+            found = run_beside(row, asked, profile=profile, agreed=_agreed(names, allowed), progress=tell)
+        except WeighbridgeError as error:
+            raise _placed(error, row[0] if sizes else None) from None
+        if record is not None:
+            append(record, found)
+        made += found
+    return Measured(
+        tool=f"weighbridge {__version__}",
+        measurements=tuple(made),
+        against=tuple(against(made)) if others else (),
+        curve=curve(made) if sizes else None,
+        frames=() if rate is None else tuple(missed(made, rate)),
+        floors=tuple(_floors(weighed, made)),
+    )
 
-    source: Source
-    given: Given = Given()
-    runtime: str = ""
-    mode: str = ""
-    threads: int = 1
-    pinned: tuple[int, ...] = ()
-    values: Mapping[str, str] = {}
+
+class _How(NamedTuple):
+    """How all sources are to be run; some of it source by source."""
+
+    values: Mapping[str, str | os.PathLike[str]]
+    runtime: str | Sequence[str]
+    mode: str | Sequence[str]
+    threads: int | Sequence[int]
+    pin: Iterable[int]
+    streams: int
 
 
-def measure(what: Runnable, asked: Asked = _ASKED, *, progress: Callable[[str], None] | None = None) -> Measurement:
-    """The time of one run of ``what``, measured until its median is known as well as ``asked`` for.
+def _asked(width: float, seconds: float) -> Asked:
+    if not 0 < width < 1:
+        hint = "give the half width over the median, such as 0.01"
+        raise BadSpec(f"{shown(width)} is no width of an interval", where="width", hint=hint)
+    if not 0 < seconds <= _MOST_S:
+        raise BadSpec(f"{shown(seconds)} is no time to measure for", where="seconds", hint="give up to 86,400 seconds")
+    return Asked(width=float(width), most_s=float(seconds), warm_up_s=min(Asked().warm_up_s, float(seconds)))
 
-    Raises what reading the source does, ``MissingExtra`` for a runtime that is not installed, and ``MeasureError`` for a model that the
-    runtime refuses or that ends it.
-    """
-    (found,) = measure_beside([what], asked, progress=progress)
+
+def _runnables(sources: Sequence[Source], given: Given, how: _How) -> list[Runnable]:
+    pinned = tuple(sorted({_processor(one) for one in how.pin}))
+    values = {name: os.fspath(path) for name, path in how.values.items()}
+    streams = _counted(how.streams, "streams", _MOST_STREAMS)
+    each = [_each(getattr(how, name), len(sources), name) for name in ("runtime", "mode", "threads")]
+    return [
+        Runnable(
+            source, given, str(runtime), str(mode), _counted(count, "threads", _MOST_THREADS), pinned, values, streams
+        )
+        for source, runtime, mode, count in zip(sources, *each, strict=True)
+    ]
+
+
+def _each(value: Any, sources: int, where: str) -> Sequence[Any]:
+    """An entry for each source."""
+    found = [value] if isinstance(value, (str, int)) else list(value)
+    if len(found) == 1:
+        return found * sources
+    if len(found) != sources:
+        hint = "give one for all, or one for each"
+        raise BadSpec(f"{len(found):,} for {sources:,} sources", where=where, hint=hint)
     return found
 
 
-def measure_beside(
-    whats: Sequence[Runnable], asked: Asked = _ASKED, *, progress: Callable[[str], None] | None = None
-) -> tuple[Measurement, ...]:
-    """The same of several in turns, a round each, so that what the machine does meanwhile happens to all of them alike."""
-    tell = progress or _quietly
-    read_ones = [_loaded(one, tell) for one in whats]
-    with ExitStack() as stack:
-        running = []
-        for one, loaded in zip(whats, read_ones, strict=True):
-            tell(f"making {loaded.origin} ready")
-            order = _order(one, loaded)
-            running.append(stack.enter_context(Apart(_runtime(one, loaded), order, one.pinned)))
-        numbers = [os.getpid(), *(one.number for one in running)]
-        tell("measuring")
-        before = mark(numbers, time.perf_counter())
-        taken = alternate([one.samples for one in running], asked)
-        after = mark(numbers, time.perf_counter())
-        return tuple(
-            _measurement(one, loaded, apart, found, asked, (before, after))
-            for one, loaded, apart, found in zip(whats, read_ones, running, taken, strict=True)
-        )
+def _counted(value: object, where: str, most: int) -> int:
+    count = whole(value)
+    if count is None or not 1 <= count <= most:
+        raise BadSpec(f"must be from 1 to {most:,}, not {shown(value)}", where=where)
+    return count
 
 
-def _loaded(what: Runnable, tell: Callable[[str], None]) -> Loaded:
-    if isinstance(what.source, Graph):
-        raise BadSpec("a graph cannot be run", hint="measure the file or the name that it was read from")
-    check(what.source, what.given)
-    return read(what.source, what.given, tell)
+def _processor(value: object) -> int:
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    if allowed is None:
+        raise BadSpec("this system holds no process to processors", where="pin", hint="leave it out")
+    number = whole(value)
+    if number not in allowed:
+        hint = f"there are {', '.join(map(str, sorted(allowed)[:64]))}"
+        raise BadSpec(f"there is no processor {shown(value)} to use", where="pin", hint=hint)
+    return number
 
 
-def _runtime(what: Runnable, loaded: Loaded) -> str:
-    """The runtime asked for, or the one of the format.  Raises ``UnsupportedFormat`` and ``BadSpec`` where there is none."""
-    own = RUNTIMES.get(loaded.format)
-    if own is None:
-        raise UnsupportedFormat(
-            f"no runtime runs a network of the format {loaded.format}: it has no weights",
-            where=loaded.origin,
-            hint=_RUN,
-        )
-    if what.runtime and what.runtime != own:
-        raise BadSpec(f"{what.runtime} runs no {loaded.format}", where="runtime", hint=f"{own} does")
-    return own
+def _sizes(batches: Iterable[int], runnables: Sequence[Runnable], batch: int | None) -> list[int]:
+    """The batch sizes in their order.  Raises ``BadSpec`` for none, and where there is more than one thing to vary."""
+    sizes = [whole(one) for one in batches]
+    if not sizes:
+        return []
+    if len(runnables) > 1 or batch is not None:
+        what = "several sources" if len(runnables) > 1 else "a batch"
+        raise BadSpec(f"batches to go through, and {what} as well", where="batches", hint="give one of the two")
+    if any(size is None or size < 1 for size in sizes) or len(set(sizes)) < len(sizes):
+        raise BadSpec("these are no different batch sizes from 1 on", where="batches", hint="such as 1,4,16")
+    return sorted(size for size in sizes if size is not None)
 
 
-def _order(what: Runnable, loaded: Loaded) -> Order:
-    shapes = {}
-    for name in loaded.graph.inputs:
-        tensor = loaded.graph.tensors[name]
-        if tensor.shape is None:
-            raise BadSpec(f"the shape of input {name} is not known", where=loaded.origin, hint="give it with --input")
-        shapes[name] = (tuple(tensor.shape), tensor.dtype.name)
-    sizes = {"batch": what.given.batch, "sequence": what.given.sequence}
-    choices = {name: size for name, size in sizes.items() if size is not None}
-    return Order(loaded.origin, what.mode, what.threads, shapes, dict(what.values), choices)
+def _at_batch(what: Runnable, size: int) -> Runnable:
+    return what._replace(given=what.given._replace(batch=size))
 
 
-def _measurement(
-    what: Runnable, loaded: Loaded, apart: Apart, taken: Taken, asked: Asked, marks: tuple[Mark, Mark]
-) -> Measurement:
-    found, load = summary(taken.samples_s, asked.confidence), load_between(*marks)
-    about = apart.about
-    processors = what.pinned or range(os.cpu_count() or 1)
-    conditions = Conditions(
-        hardware=hardware()._replace(accelerator=about.accelerator),
-        runtime=_runtime(what, loaded),
-        version=about.version,
-        mode=about.mode,
-        precision=_precision(loaded.graph),
-        batch=_batch(loaded.graph),
-        inputs=about.inputs,
-        threads=what.threads,
-        pinned=what.pinned,
-        governor=governor(processors),
-        libraries=dict(about.libraries),
-    )
-    return Measurement(
-        tool=f"weighbridge {__version__}",
-        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        name=loaded.graph.name,
-        source=loaded.origin,
-        sha256=_sha256(loaded.origin),
-        conditions=conditions,
-        warm_up_s=taken.warm_up_s,
-        samples_s=taken.samples_s,
-        runs_per_sample=taken.runs_per_sample,
-        wanted=asked.width,
-        summary=found,
-        load=load,
-        noise=noises(taken.samples_s, found, load, asked.width),
-        notes=about.notes,
+def _agreed(names: Sequence[str], allowed: frozenset[str]) -> Callable[[Sequence[Conditions]], None]:
+    return lambda conditions: check_comparable(conditions, names, allowed)
+
+
+def _weighed(what: Runnable, devices: Sequence[Device], precision: str | None, tell: Callable[[str], None]) -> Report:
+    """What the network is estimated to take on each device, looked at before anything is measured."""
+    tell(f"weighing {what.source}")
+    given: Mapping[str, Any] = what.given._asdict()
+    try:
+        return weigh(what.source, on=devices, precision=precision, **given)
+    except WeighbridgeError as error:
+        raise _placed(error, what) from None
+
+
+def _placed(error: WeighbridgeError, what: Runnable | None) -> WeighbridgeError:
+    """The error with the batch that it is of, where there is one."""
+    return error if what is None or what.given.batch is None else error.at(f"batch {what.given.batch}")
+
+
+def _floors(weighed: Sequence[Report], made: Sequence[Measurement]) -> Iterator[FloorBeside]:
+    for place, report in enumerate(weighed):
+        for name, on in by_device(report).items():
+            yield _floor(place, name, report, on, made[place])
+
+
+def _floor(place: int, name: str, report: Report, on: OnDevice, one: Measurement) -> FloorBeside:
+    floor_s = on.latency.floor_s
+    return FloorBeside(
+        place=place,
+        device=name,
+        hardware=on.conditions.hardware,
+        precision=on.conditions.precision,
+        floor_s=floor_s,
+        layerwise_s=on.latency.layerwise_s,
+        utilisation=None if floor_s is None else floor_s / one.latency_s,
+        classes=tuple(_classes(report, on)),
+        is_exact=on.latency.exact,
+        is_verified=on.latency.verified,
     )
 
 
-def _precision(graph: Graph) -> str | None:
-    """What the weights of all nodes with multiply-accumulates are of; None where they differ."""
-    kinds = set()
-    for node, facts in zip(graph.nodes, count(graph, graph).nodes, strict=False):
-        if facts.macs:
-            kinds |= {graph.tensors[one].dtype.name for name, one in node.operands if name == "w"}
-    return kinds.pop() if len(kinds) == 1 else None
-
-
-def _batch(graph: Graph) -> int | None:
-    """The first size of all inputs, where they agree."""
-    sizes = {shape[0] for one in graph.inputs if (shape := graph.tensors[one].shape)}
-    return sizes.pop() if len(sizes) == 1 else None
-
-
-def _sha256(origin: str) -> str | None:
-    path = Path(origin)
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-_RUN: Final = "give an ONNX or TensorFlow Lite file, or a PyTorch model: torchvision:resnet18"
+def _classes(report: Report, on: OnDevice) -> Iterator[ClassFloor]:
+    """By operator, the largest first; one of which a node's time is not known has none, and comes last."""
+    times: dict[str, list[float | None]] = {}
+    for node, found in zip(report.nodes, on.nodes or (), strict=False):
+        times.setdefault(node.operator, []).append(found.time_s)
+    for operator, each in sorted(times.items(), key=lambda item: -sum(one or 0 for one in item[1])):
+        known = [one for one in each if one is not None]
+        yield ClassFloor(operator, sum(known) if len(known) == len(each) else None, len(each))
 
 
 def _quietly(stage: str) -> None:

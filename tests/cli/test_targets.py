@@ -42,6 +42,11 @@ READERS = {
     "patches net.toml": "net.toml",
     "patches lenet5 --on ./d.toml": "d.toml",
     "order model.onnx": "weights.bin",
+    "measure ./model.onnx": "model.onnx",
+    "measure model.onnx": "weights.bin",
+    "measure model.onnx --on d.toml": "d.toml",
+    "measure model.onnx --values x=x.npy": "x.npy",
+    "history times.jsonl": "times.jsonl",
     "check --budgets b.toml": "b.toml",
     "check --budgets ./b.toml": "model.onnx",
     "compare lenet5 net.toml": "net.toml",
@@ -72,6 +77,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "config.json": "{}",
         "model.py": "x = 1",
         "plan.toml": "[[layers]]",
+        "times.jsonl": "",
+        "x.npy": "x",
     }
     for name, text in texts.items():
         Path(name).write_text(text, encoding="utf-8")
@@ -115,7 +122,9 @@ def test_what_a_command_reads_is_not_written_over(
     before = Path(file).read_bytes()
     place = SPELLED[spelled](file)
     for option in (
-        FORMATS if command.startswith(("weigh", "report", "what-if", "comp", "patches", "order")) else FORMATS[:1]
+        FORMATS
+        if command.startswith(("weigh", "report", "what-if", "comp", "patches", "order", "measure", "history"))
+        else FORMATS[:1]
     ):
         assert main([*command.split(), option, place]) == 2
         captured = capsys.readouterr()

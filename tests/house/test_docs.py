@@ -29,6 +29,7 @@ from weighbridge.devices.device import (
 )
 from weighbridge.devices.measured import Efficiency, Measured, Power
 from weighbridge.memory import POLICIES
+from weighbridge.report import measured, measured_history
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -152,6 +153,10 @@ def test_the_page_on_json_has_the_keys_of_a_report(tmp_path: Path) -> None:
         '[models.net]\nsource = "lenet5"\nbudgets = ["macs <= 1", "macs grow <= 1 %"]\n', encoding="utf-8"
     )
     collect(check(budgets).to_dict())
+    # tests/cli/test_measure.py holds that what is measured has no other keys
+    records = [*generate_json.OF_MEASURED.values(), *generate_json.OF_HISTORY.values()]
+    records += [measured.Measured, measured_history.History]
+    keys |= {name for record in records for name in generate_json.fields(record)}
     documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
     assert keys - set(POLICIES) - report.on[0].energy.by.keys() - CONVENTION.keys() <= documented
     runtime, in_a_file = {"library", "pointer_bytes", "structure_bytes", "kernel_bytes"}, {"position"}

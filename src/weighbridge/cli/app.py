@@ -16,6 +16,8 @@ from weighbridge.cli.completion import devices, sources
 from weighbridge.cli.compress_command import COMMANDS as COMPRESS
 from weighbridge.cli.cost_options import ACTIVATION_BITS, COSTS, ENERGY, FPS, RESERVE, WEIGHT_BITS
 from weighbridge.cli.help import TO_OUTPUT, SectionedCommand, option
+from weighbridge.cli.history_command import COMMANDS as HISTORY
+from weighbridge.cli.measure_command import COMMANDS as MEASURE
 from weighbridge.cli.options import at_options
 from weighbridge.cli.order_command import COMMANDS as ORDER
 from weighbridge.cli.output_options import output_options
@@ -300,5 +302,17 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
     return lambda: carry_out(request)
 
 
-for _command in (*CALCULATORS, *COMPARE, *CHECK, *COMPRESS, *ORDER, *PATCHES, *SAVED, *WEB, *WHAT_IF):
+for _command in (
+    *CALCULATORS,
+    *COMPARE,
+    *CHECK,
+    *COMPRESS,
+    *HISTORY,
+    *MEASURE,
+    *ORDER,
+    *PATCHES,
+    *SAVED,
+    *WEB,
+    *WHAT_IF,
+):
     app.add_command(_command)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import MISSING
 from functools import cache
@@ -279,7 +280,8 @@ def _mapping(item: _Reader) -> _Reader:
 def _record(record: Any) -> _Reader:
     from weighbridge import estimates
 
-    hints = get_type_hints(record, localns=vars(estimates))
+    # the module's own names before those of the estimates, which some records name without importing them
+    hints = get_type_hints(record, localns={**vars(estimates), **vars(sys.modules[record.__module__])})
     readers = [(name, _reader(hints[name])) for name in _names(record)]
     optional = _added_later(record)
 
