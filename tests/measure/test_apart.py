@@ -178,3 +178,21 @@ def test_a_worker_without_a_network_and_one_with_a_fault_answer(tmp_path: Path) 
     first, second = worker.stdout.splitlines()
     assert "nothing is ready to run" in first
     assert "internal error: KeyError" in second
+
+
+FAKE = (
+    "import sys; sys.path.insert(0, {root!r}); from weighbridge.measure import worker;"
+    " worker.MODULES = {{'fake': ('tests.measure.fake_runner', 'measure')}}; worker.main()"
+)
+
+
+def test_what_fails_later_is_the_runtimes_and_the_process_goes_on() -> None:
+    command = [sys.executable, "-c", FAKE.format(root=str(Path(__file__).resolve().parents[2]))]
+    with Apart("fake", order("folder/a.onnx"), command=command) as apart:
+        said = r"folder/a\.onnx: there is not enough memory for it in fake: CUDA out of memory\. Tried to allocate 9 GiB; try"
+        with pytest.raises(MeasureError, match=said):
+            apart.samples(9, 1)
+        with pytest.raises(MeasureError, match=r"a\.onnx: its own words"):
+            apart.profile(1)
+    with pytest.raises(MeasureError, match="there is not enough memory for it; try a smaller batch"):
+        Apart("fake", order("a", mode="no memory"), command=command)

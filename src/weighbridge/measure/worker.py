@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import IO, Any, Final
 
 from weighbridge.errors import MeasureError, MissingExtra, WeighbridgeError, internal
+from weighbridge.measure.runners.refusal import refusal
 from weighbridge.measure.runners.runner import Order, Runner
 
 __all__ = ["MODULES", "main"]
@@ -34,6 +35,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     runner: Runner | None = None
+    ran = "", ""
     for line in sys.stdin:
         request = json.loads(line)
         try:
@@ -43,10 +45,11 @@ def main() -> None:
                 gc.collect()
                 gc.freeze()
                 gc.disable()  # no collection in the middle of a run
+                ran = request["runtime"], request["order"]["source"]
             elif runner is None:
                 raise MeasureError("nothing is ready to run")
             else:
-                said = _DOES[request["do"]](runner, request)
+                said = _ran(runner, request, *ran)
         except Exception as error:
             _answer(answers, error=_told(error))
         else:
@@ -70,6 +73,16 @@ _DOES: Final[Mapping[str, Callable[[Runner, Mapping[str, Any]], Any]]] = {
     "samples": lambda runner, request: list(runner.samples(request["count"], request["runs"])),
     "profile": lambda runner, request: runner.profile(request["runs"]),
 }
+
+
+def _ran(runner: Runner, request: Mapping[str, Any], runtime: str, source: str) -> Any:
+    """What the runner says.  It has run the network before: what fails now is the runtime's."""
+    try:
+        return _DOES[request["do"]](runner, request)
+    except WeighbridgeError:
+        raise
+    except Exception as error:
+        raise refusal(runtime, error, source) from None
 
 
 def _told(error: Exception) -> dict[str, Any]:
