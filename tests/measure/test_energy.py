@@ -86,6 +86,15 @@ def test_a_run_is_told_without_what_the_idle_machine_draws(run_s: float) -> None
     assert found.reason == ""
 
 
+def test_of_streams_at_the_same_time_it_is_a_run_of_one() -> None:
+    world = World()
+    meter = Meter("test", (Counter("a", lambda: world.drawn_j),))
+    one = world.runs(0.1)
+    found = energy(lambda count, runs: [*one(count, runs)] * 4, 0.1, meter, clock=world.clock, sleep=world.sleep)
+    assert found.energy_j == pytest.approx(30 * 0.1 / 4, rel=0.05)
+    assert found.runs == 12 * 5 * 4
+
+
 def test_counters_that_begin_again_change_nothing() -> None:
     """The range is passed in the middle of the runs."""
     plain, wraps = World(), World(begins_j=400)

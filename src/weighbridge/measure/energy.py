@@ -53,10 +53,11 @@ class Meter(NamedTuple):
 
 
 class _Slice(NamedTuple):
-    """A stretch of time and what was drawn in it."""
+    """A stretch of time, what was drawn in it, and how many runs there were."""
 
     wall_s: float
     drawn_j: float
+    runs: int
 
 
 class _NotMeasurable(Exception):
@@ -145,41 +146,50 @@ def energy(
 ) -> EnergyRead:
     """Joules of one of ``runs``, which takes about ``run_s``, above what the machine draws idle, which is measured first.
 
+    Of streams at the same time, each of which gives a sample, it is one run of one stream.
+
     Both are medians over a dozen slices of half a second, and the interval holds both: it reaches from the least that a run draws with
     the most that idling draws taken off, to the most and the least.  Where that holds nothing but the idle machine, there is no energy.
     """
     if isinstance(meter, str):
         return EnergyRead("", "", None, None, None, 0, meter)
     count = max(1, math.ceil(_SLICE_S / run_s)) if run_s > 0 else 1
+
+    def rest() -> int:
+        sleep(_SLICE_S)
+        return 0
+
+    def work() -> int:
+        return len(runs(1, count)) * count  # a sample of each stream
+
     try:
-        idle = list(_slices(meter, clock, lambda: sleep(_SLICE_S)))
-        busy = list(_slices(meter, clock, lambda: runs(1, count)))
+        idle, busy = list(_slices(meter, clock, rest)), list(_slices(meter, clock, work))
     except (OSError, ValueError, _NotMeasurable) as error:
         reason = f"{_HERE}the energy counters cannot be read: {printable(said_by(error))}"
         return EnergyRead(meter.domain, meter.method, None, None, None, 0, reason)
-    return _energy(meter, idle, busy, count)
+    return _energy(meter, idle, busy)
 
 
-def _slices(meter: Meter, clock: Callable[[], float], act: Callable[[], object]) -> Iterator[_Slice]:
+def _slices(meter: Meter, clock: Callable[[], float], act: Callable[[], int]) -> Iterator[_Slice]:
     for _ in range(_SLICES):
         before, begun = [one.read() for one in meter.counters], clock()
-        act()
+        runs = act()
         ended, after = clock(), [one.read() for one in meter.counters]
         read = zip(meter.counters, before, after, strict=True)
         drawn = [joules(first, last, one.range_j) for one, first, last in read]
         if None in drawn:
             raise _NotMeasurable("one went back")
-        yield _Slice(ended - begun, sum(one for one in drawn if one is not None))
+        yield _Slice(ended - begun, sum(one for one in drawn if one is not None), runs)
 
 
-def _energy(meter: Meter, idle: Sequence[_Slice], busy: Sequence[_Slice], count: int) -> EnergyRead:
+def _energy(meter: Meter, idle: Sequence[_Slice], busy: Sequence[_Slice]) -> EnergyRead:
     powers = [one.drawn_j / one.wall_s for one in idle]
-    each = [one.drawn_j / count for one in busy]
-    run_s = median(one.wall_s for one in busy) / count
+    each = [one.drawn_j / one.runs for one in busy]
+    run_s = median(one.wall_s / one.runs for one in busy)
     idle_w, net = median(powers), median(each) - median(powers) * run_s
     quiet, loud = _certain(powers), _certain(each)
     low, high = loud.low_s - quiet.high_s * run_s, loud.high_s - quiet.low_s * run_s
-    done = count * len(busy)
+    done = sum(one.runs for one in busy)
     if not any(each):
         reason = f"{_HERE}the energy counters stand still"
         return EnergyRead(meter.domain, meter.method, None, None, None, done, reason)
