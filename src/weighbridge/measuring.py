@@ -28,7 +28,7 @@ from weighbridge.report.measured import (
 from weighbridge.report.measured_records import append, check_place
 from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.running import Runnable, run_beside
-from weighbridge.sources import Given, Source
+from weighbridge.sources import USER_FILE, Given, Source
 from weighbridge.written import shown, whole
 
 __all__ = ["measured"]
@@ -56,6 +56,7 @@ def measured(  # noqa: PLR0913 - the options are those of the command
     width: float = 0.01,
     seconds: float = 20.0,
     profile: bool = False,
+    energy: bool = False,
     fps: float | str | None = None,
     on: Source | Device | Iterable[Source | Device] = (),
     precision: str | None = None,
@@ -74,8 +75,9 @@ def measured(  # noqa: PLR0913 - the options are those of the command
     ``streams`` that many runs at once, each in a process of its own.
 
     Runs are taken until the median is known to ``width``, a half width over the median, or for ``seconds``.  ``profile`` adds what the
-    runtime's own profiler says by operator.  ``fps`` adds how many frames a run misses, ``on`` the floor of devices, at ``precision``
-    where that is given.  Each measurement is added to the file (.jsonl) or folder ``record`` as soon as it is made.
+    runtime's own profiler says by operator, ``energy`` the joules of a run where the machine counts them.  ``fps`` adds how many frames
+    a run misses, ``on`` the floor of devices, at ``precision`` where that is given.  Each measurement is added to the file (.jsonl) or
+    folder ``record`` as soon as it is made.
 
     Raises what ``load`` does, ``MissingExtra`` for a runtime that is not installed, ``MeasureError`` for a model that the runtime refuses
     or that ends it, and ``BadSpec`` for an option that cannot be followed.
@@ -89,6 +91,8 @@ def measured(  # noqa: PLR0913 - the options are those of the command
         check_place(record)
     runnables = _runnables((source, *others), given, _How(values or {}, runtime, mode, threads, pin, streams))
     sizes = _sizes(batches, runnables, batch)
+    if energy and streams > 1:
+        raise BadSpec("of several streams no energy is read", where="energy", hint="leave one of the two out")
     tell = progress or _quietly
     together = [runnables] if not sizes else [[_at_batch(runnables[0], size)] for size in sizes]
     weighed = [_weighed(one, devices, precision, tell) for row in together for one in row] if devices else []
@@ -96,7 +100,9 @@ def measured(  # noqa: PLR0913 - the options are those of the command
     for row in together:
         names = [str(one.source) for one in row]
         try:
-            found = run_beside(row, asked, profile=profile, agreed=_agreed(names, allowed), progress=tell)
+            found = run_beside(
+                row, asked, profile=profile, joules=energy, agreed=_agreed(names, allowed), progress=tell
+            )
         except WeighbridgeError as error:
             raise _placed(error, row[0] if sizes else None) from None
         if record is not None:
@@ -136,6 +142,10 @@ def _runnables(sources: Sequence[Source], given: Given, how: _How) -> list[Runna
     pinned = tuple(sorted({_processor(one) for one in how.pin}))
     values = {name: os.fspath(path) for name, path in how.values.items()}
     streams = _counted(how.streams, "streams", _MOST_STREAMS)
+    made = next((one for one in sources if isinstance(one, str) and USER_FILE.fullmatch(one)), None)
+    if made is not None:
+        hint = "export it: torch.export.save writes a .pt2, torch.onnx.export an .onnx"
+        raise BadSpec("what a Python file makes cannot be run in a process of its own", where=made, hint=hint)
     each = [_each(getattr(how, name), len(sources), name) for name in ("runtime", "mode", "threads")]
     return [
         Runnable(

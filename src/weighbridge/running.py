@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from weighbridge import __version__
@@ -17,10 +17,11 @@ from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
 from weighbridge.measure.apart import Apart
 from weighbridge.measure.conditions import Conditions
-from weighbridge.measure.harness import Asked, Taken, Watch, alternate
-from weighbridge.measure.machine import governor, hardware, load_between, mark
-from weighbridge.measure.noise import Load, noises, together
-from weighbridge.measure.record import Measurement, Profile
+from weighbridge.measure.energy import energy, meter_of_graphics, meter_of_processor
+from weighbridge.measure.harness import Asked, Taken, alternate
+from weighbridge.measure.machine import governor, hardware, watching
+from weighbridge.measure.noise import noises, together
+from weighbridge.measure.record import EnergyRead, Measurement, Profile
 from weighbridge.measure.runners.runner import Order
 from weighbridge.measure.summary import summary
 from weighbridge.named_tuple import NamedTuple
@@ -71,18 +72,28 @@ class _Ready(NamedTuple):
         return [one for at_once in zip(*found, strict=True) for one in at_once]
 
 
+class _More(NamedTuple):
+    """What there is beside the samples."""
+
+    taken_at: str
+    profile: Profile | None
+    energy: EnergyRead | None
+
+
 def run_beside(
     whats: Sequence[Runnable],
     asked: Asked = _ASKED,
     *,
     profile: bool = False,
+    joules: bool = False,
     agreed: Callable[[Sequence[Conditions]], None] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Measurement, ...]:
     """The time of one run of each of ``whats``, measured in turns, a round each, until the medians are known as well as ``asked`` for.
 
     What the machine does meanwhile then happens to all of them alike.  ``agreed`` is called with the conditions of all before anything
-    is measured, and may raise.  With ``profile`` each runs a few times more under its runtime's profiler, when all is measured.
+    is measured, and may raise.  When all is measured each runs a few times more under its runtime's profiler with ``profile``, and for
+    some seconds with ``joules``, to read what it draws above the idle machine.
 
     Raises what reading the source does, ``MissingExtra`` for a runtime that is not installed, and ``MeasureError`` for a model that the
     runtime refuses or that ends it.
@@ -98,23 +109,15 @@ def run_beside(
         most = max((one.what.streams for one in ready), default=1)
         # the time of a run of each stream is added up, while they pass together
         patience = asked._replace(most_s=asked.most_s * most, warm_up_s=asked.warm_up_s * most)
-        taken = alternate([one.samples for one in ready], patience, _watch(numbers))
+        taken = alternate([one.samples for one in ready], patience, watching(numbers))
         taken_at = datetime.now(UTC).isoformat(timespec="seconds")
-        profiles = [_profile(one, tell) if profile else None for one in ready]
+        more = [
+            _More(taken_at, _profile(one, tell) if profile else None, _energy(one, found, tell) if joules else None)
+            for one, found in zip(ready, taken, strict=True)
+        ]
         return tuple(
-            _measurement(one, found, asked, taken_at, seen)
-            for one, found, seen in zip(ready, taken, profiles, strict=True)
+            _measurement(one, found, asked, beside) for one, found, beside in zip(ready, taken, more, strict=True)
         )
-
-
-def _watch(numbers: Sequence[int]) -> Watch:
-    """Looks at what the machine does while the processes of these numbers run."""
-
-    def begin() -> Callable[[], Load]:
-        before = mark(numbers, time.perf_counter())
-        return lambda: load_between(before, mark(numbers, time.perf_counter()))
-
-    return begin
 
 
 def _loaded(what: Runnable, tell: Callable[[str], None]) -> Loaded:
@@ -185,11 +188,17 @@ def _profile(ready: _Ready, tell: Callable[[str], None]) -> Profile | None:
     return ready.streams[0].profile(_PROFILED)
 
 
-def _measurement(ready: _Ready, taken: Taken, asked: Asked, taken_at: str, profile: Profile | None) -> Measurement:
+def _energy(ready: _Ready, taken: Taken, tell: Callable[[str], None]) -> EnergyRead:
+    tell("reading the counters of energy")
+    meter = meter_of_processor() if ready.conditions.hardware.accelerator is None else meter_of_graphics()
+    return energy(ready.samples, median(taken.samples_s), meter)
+
+
+def _measurement(ready: _Ready, taken: Taken, asked: Asked, more: _More) -> Measurement:
     found, load = summary(taken.samples_s, asked.confidence), together(taken.loads)
     return Measurement(
         tool=f"weighbridge {__version__}",
-        taken_at=taken_at,
+        taken_at=more.taken_at,
         name=ready.loaded.graph.name,
         source=ready.loaded.origin,
         sha256=_sha256(ready.loaded.origin),
@@ -201,7 +210,8 @@ def _measurement(ready: _Ready, taken: Taken, asked: Asked, taken_at: str, profi
         summary=found,
         load=load,
         noise=noises(taken.samples_s, found, load, asked.width, taken.loads),
-        profile=profile,
+        energy=more.energy,
+        profile=more.profile,
         notes=(*ready.streams[0].about.notes, *_noted(ready.loaded.graph)),
         rounds=taken.rounds,
         round_loads=taken.loads,

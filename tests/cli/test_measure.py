@@ -20,6 +20,7 @@ from tests.cli.test_weigh import one_line
 from tests.measure.recorded import refused_network, write_network
 from weighbridge import measured
 from weighbridge.cli.main import main
+from weighbridge.measure.energy import Counter, Meter
 from weighbridge.report.measured_records import read
 
 QUICK = ("--seconds", "0.05", "--width", "0.5")
@@ -180,6 +181,34 @@ def test_noise_is_an_exit_code_where_it_is_asked_for(capsys: pytest.CaptureFixtu
     assert "weighbridge: noisy: tiny: " in capsys.readouterr().err
 
 
+def test_an_energy_that_nobody_may_read_is_told_when_all_else_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reason = "not measurable here: energy_uj is for root alone to read"
+    monkeypatch.setattr("weighbridge.running.meter_of_processor", lambda: reason)
+    assert main(["measure", "tiny.onnx", "--batch", "1", *QUICK, "--energy", "--json", "x.json"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == f"weighbridge: no energy of tiny: {reason}\n"
+    assert "energy of a run" in captured.out
+    (one,) = json.loads(Path("x.json").read_text())["measurements"]
+    assert (one["energy"]["energy_j"], one["energy"]["reason"]) == (None, reason)
+
+
+def test_an_energy_is_shown_with_its_interval(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = iter(range(10**6))
+    counter = Counter("package 0", lambda: float(next(drawn)))
+    monkeypatch.setattr("weighbridge.running.meter_of_processor", lambda: Meter("a counter of steps", (counter,)))
+    monkeypatch.setattr("weighbridge.measure.energy._SLICE_S", 0.001)
+    code = main(["measure", "tiny.onnx", "--batch", "1", *QUICK, "--energy", "--json", "x.json"])
+    (one,) = json.loads(Path("x.json").read_text())["measurements"]
+    assert one["energy"]["method"] == "a counter of steps"
+    # a joule between any two readings: whether a run draws more than idling depends on how long both took
+    assert (code == 0) == (one["energy"]["energy_j"] is not None)
+    assert "package 0" in capsys.readouterr().out or code == 2
+
+
 def test_values_of_an_input_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     np.save("x.npy", np.zeros((1, 3, 16, 16), np.float32))
     assert main(["measure", "tiny.onnx", "--batch", "1", *QUICK, "--values", "x=x.npy"]) == 0
@@ -215,6 +244,8 @@ def test_values_of_an_input_come_from_a_file(capsys: pytest.CaptureFixture[str])
         (("tiny.onnx", "--batch", "1", "--record", "tiny.onnx"), "would overwrite the network"),
         (("tiny.onnx", "--batch", "1", "--record", "r.txt"), "records go to a file of their own"),
         (("tiny.onnx", "--batch", "1", "--on", "nothing-like-it"), "nothing-like-it"),
+        (("tiny.onnx", "--batch", "1", "--streams", "2", "--energy"), "of several streams no energy is read"),
+        (("model.py:Net", "--input", "1x4"), "what a Python file makes cannot be run in a process of its own"),
         (("none.onnx",), "none.onnx"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

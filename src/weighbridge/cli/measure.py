@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, write_to
 from weighbridge.cli.progress import progress
 from weighbridge.cli.targets import Input, Output, Target, check_targets, inputs_of, targets_of
-from weighbridge.errors import BadSpec
+from weighbridge.errors import BadSpec, printable
 from weighbridge.measuring import measured
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.measured import Measured
@@ -20,10 +20,12 @@ from weighbridge.report.terminal import Look
 from weighbridge.stated_inputs import inputs_for, is_size
 from weighbridge.stated_options import dims_of
 
-__all__ = ["NOISY", "Request", "carry_out"]
+__all__ = ["NOISY", "NO_ENERGY", "Request", "carry_out"]
 
-NOISY = 1
+NOISY: Final = 1
 """The exit code of a measurement that something disturbed, where that was to be told."""
+NO_ENERGY: Final = 2
+"""That of asking for an energy that the machine does not tell."""
 
 
 class Request(NamedTuple):
@@ -44,6 +46,7 @@ class Request(NamedTuple):
     width: float = 0.01
     seconds: float = 20.0
     profile: bool = False
+    energy: bool = False
     fps: str | None = None
     on: Sequence[str] = ()
     precision: str | None = None
@@ -83,6 +86,7 @@ def carry_out(request: Request) -> int:
             width=request.width,
             seconds=request.seconds,
             profile=request.profile,
+            energy=request.energy,
             fps=request.fps,
             on=request.on,
             precision=request.precision,
@@ -91,6 +95,8 @@ def carry_out(request: Request) -> int:
             progress=tell,
         )
     to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    if any(one.energy is not None and one.energy.energy_j is None for one in found.measurements):
+        return _without_energy(found)
     return _judged(found) if request.fail_if_noisy else 0
 
 
@@ -136,6 +142,16 @@ def _content(found: Measured, kind: str) -> str:
         markdown=lambda: markdown(found),
         text=lambda: text(found, Look(FILE_WIDTH)),
     )
+
+
+def _without_energy(found: Measured) -> int:
+    """The exit code of asking for an energy that cannot be told: all else has been shown."""
+    for one in found.measurements:
+        if one.energy is not None and one.energy.energy_j is None:
+            sys.stderr.write(
+                f"weighbridge: no energy of {printable(one.name, 60)}: {printable(one.energy.reason, 300)}\n"
+            )
+    return NO_ENERGY
 
 
 def _judged(found: Measured) -> int:

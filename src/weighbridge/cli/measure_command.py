@@ -39,7 +39,8 @@ Examples:
 Exit codes:
   0  fine
   1  something disturbed a measurement, with --fail-if-noisy
-  2  bad input or usage; a runtime that is not installed or refuses the model; conditions that differ
+  2  bad input or usage; a runtime that is not installed or refuses the model; conditions that differ;
+     an energy that the machine does not tell
 """
 
 
@@ -106,6 +107,12 @@ Exit codes:
     help="Run each for no longer than this, by default 20; the page says how well the median is known then.",
 )
 @option(_RUN, "--profile", is_flag=True, help="Show what the runtime's own profiler says, by operator.")
+@option(
+    _RUN,
+    "--energy",
+    is_flag=True,
+    help="Read the joules of a run from the machine's counters, what it draws idle taken off; exit with 2 where that cannot be told.",
+)
 @option(
     COSTS,
     "--on",

@@ -11,7 +11,7 @@ from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.report.measured import KNEE_SHARE, Curve, FloorBeside, Measured
 from weighbridge.report.measured_words import UNKNOWN, condition_rows, names_of, time, whole_percent
 from weighbridge.report.page import Table, percent
-from weighbridge.units import exact, rough_joules, significant
+from weighbridge.units import exact, joules, significant
 
 __all__ = ["grids", "table"]
 
@@ -230,22 +230,21 @@ def _energy(found: Measured, names: Sequence[str]) -> Grid:
         Column("a run", is_number=True),
         Column("from", is_number=True),
         Column("to", is_number=True),
-        Column("how", rank=1),
+        Column("how"),
     )
     rows = []
     for name, one in zip(names, found.measurements, strict=True):
         read = one.energy
         if read is None or read.energy_j is None:
-            reason = "" if read is None else read.reason
-            rows.append(GridRow((name, "", "not measurable here", "", "", printable(reason, 100))))
+            reason = "" if read is None else printable(read.reason, 300)
+            rows.append(GridRow((name, "", UNKNOWN, "", "", reason)))
         else:
-            ends = ("", "") if read.interval_j is None else tuple(map(rough_joules, read.interval_j))
+            ends = ("", "") if read.interval_j is None else tuple(map(joules, read.interval_j))
             rows.append(
-                GridRow(
-                    (name, printable(read.domain, 40), rough_joules(read.energy_j), *ends, printable(read.method, 60))
-                )
+                GridRow((name, printable(read.domain, 60), joules(read.energy_j), *ends, printable(read.method, 60)))
             )
-    return Grid("energy, what the machine draws idle taken off", columns, tuple(rows))
+    note = "the counters are of the whole machine; what it draws idle is measured first and taken off"
+    return Grid("energy of a run", columns, tuple(rows), (note,))
 
 
 def _conditions(found: Measured, names: Sequence[str]) -> Grid:

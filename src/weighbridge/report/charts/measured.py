@@ -110,7 +110,7 @@ def curve_chart(curve: Curve) -> Chart:
         f"batch {exact(one.batch)}: {time(one.latency_s)}, {significant(one.per_s)} inferences/s"
         for one in curve.points
     )
-    meaning = "A larger batch gives more inferences a second, and each of them waits longer."
+    meaning = "Above inferences a second, below how long a run takes: each inference of a batch waits for all of it."
     return alone("batches", "Latency and throughput over the batch", meaning, Panel(drawing, {"batches": rows}, said))
 
 
