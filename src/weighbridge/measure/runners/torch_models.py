@@ -20,7 +20,7 @@ from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Input", "Model", "model_of"]
 
-_MADE_UP: Final = "the weights are made up: none are loaded, as the time does not follow from their values"
+_MADE_UP: Final = "the weights are made up, none are loaded: what decides by values, as detectors do, may take another time with real ones"
 
 
 class Input(NamedTuple):
