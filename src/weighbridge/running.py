@@ -78,6 +78,7 @@ class _More(NamedTuple):
     taken_at: str
     profile: Profile | None
     energy: EnergyRead | None
+    notes: tuple[str, ...] = ()
 
 
 def run_beside(
@@ -111,10 +112,7 @@ def run_beside(
         patience = asked._replace(most_s=asked.most_s * most, warm_up_s=asked.warm_up_s * most)
         taken = alternate([one.samples for one in ready], patience, watching(numbers))
         taken_at = datetime.now(UTC).isoformat(timespec="seconds")
-        more = [
-            _More(taken_at, _profile(one, tell) if profile else None, _energy(one, found, tell) if joules else None)
-            for one, found in zip(ready, taken, strict=True)
-        ]
+        more = [_more(one, found, taken_at, tell, profile, joules) for one, found in zip(ready, taken, strict=True)]
         return tuple(
             _measurement(one, found, asked, beside) for one, found, beside in zip(ready, taken, more, strict=True)
         )
@@ -183,9 +181,16 @@ def _conditions(what: Runnable, loaded: Loaded, runtime: str, apart: Apart) -> C
     )
 
 
-def _profile(ready: _Ready, tell: Callable[[str], None]) -> Profile | None:
+def _more(
+    ready: _Ready, taken: Taken, taken_at: str, tell: Callable[[str], None], profile: bool, joules: bool
+) -> _More:
+    read = _energy(ready, taken, tell) if joules else None
+    if not profile:
+        return _More(taken_at, None, read)
     tell("profiling")
-    return ready.streams[0].profile(_PROFILED)
+    seen = ready.streams[0].profile(_PROFILED)
+    without = () if seen is not None else (f"{ready.conditions.runtime} has no profiler that can be read here",)
+    return _More(taken_at, seen, read, without)
 
 
 def _energy(ready: _Ready, taken: Taken, tell: Callable[[str], None]) -> EnergyRead:
@@ -212,7 +217,7 @@ def _measurement(ready: _Ready, taken: Taken, asked: Asked, more: _More) -> Meas
         noise=noises(taken.samples_s, found, load, asked.width, taken.loads),
         energy=more.energy,
         profile=more.profile,
-        notes=(*ready.streams[0].about.notes, *_noted(ready.loaded.graph)),
+        notes=(*ready.streams[0].about.notes, *_noted(ready.loaded.graph), *more.notes),
         rounds=taken.rounds,
         round_loads=taken.loads,
     )

@@ -173,6 +173,14 @@ def test_the_floor_stands_beside_the_time_and_one_that_is_broken_is_told(capsys:
     assert "is below the floor of toy" in Path("x.md").read_text()
 
 
+def test_a_runtime_without_a_profiler_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("weighbridge.running.Apart.profile", lambda self, runs: None)
+    assert main(["measure", "tiny.onnx", "--batch", "1", *QUICK, "--profile"]) == 0
+    assert "onnxruntime has no profiler that can be read here" in capsys.readouterr().out
+
+
 def test_noise_is_an_exit_code_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--seconds", "0.01", "--width", "0.000001")
     assert main(["measure", "tiny.onnx", "--batch", "1", *options]) == 0

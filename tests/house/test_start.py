@@ -58,6 +58,8 @@ def test_the_pytest_plug_in_loads_nothing_else() -> None:
         ("check", "--budgets", str(BUDGETS), "keyword_spotter"),
         ("compress", "--help"),
         ("compress", "alexnet", "--plan", "deep-compression"),
+        ("measure", "--help"),
+        ("history", str(EXPORTED.with_name("times.jsonl"))),
         ("app", "--help"),
         ("layer", "--help"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,9 @@ CONDITIONS = Conditions(
 def measurement(
     milliseconds: float = 10.0, *, day: int = 1, conditions: dict[str, Any] | None = None, **changes: Any
 ) -> Measurement:
-    """One of 60 samples about a median of so many milliseconds, in six rounds of ten."""
-    samples = tuple(milliseconds / 1e3 * (1 + 0.0001 * (place % 7 - 3)) for place in range(60))
+    """One of 60 samples about a median of so many milliseconds, in twelve rounds of five."""
+    chance = Random(milliseconds)
+    samples = tuple(milliseconds / 1e3 * (1 + 0.001 * chance.uniform(-1, 1)) for _ in range(60))
     made = Measurement(
         tool="weighbridge 0",
         taken_at=f"2026-01-{day:02}T00:00:00+00:00",
@@ -46,7 +48,7 @@ def measurement(
         summary=summary(samples),
         load=None,
         noise=(),
-        rounds=tuple(range(0, 60, 10)),
+        rounds=tuple(range(0, 60, 5)),
     )
     return replace(made, **changes)
 

@@ -27,7 +27,7 @@ def test_a_change_is_told_against_the_one_before(place: Path) -> None:
     (series,) = model.series
     first, second, third = series.points
     assert (first.change, first.is_beyond_noise, first.is_new_version) == (None, None, False)
-    assert second.change == pytest.approx(0.25)
+    assert second.change == pytest.approx(0.25, abs=0.002)
     assert (second.is_beyond_noise, second.is_new_version) == (True, True)
     assert (third.change, third.is_beyond_noise, third.is_new_version) == (0.0, False, False)
     assert list(sentences(history(place))) == [

@@ -17,6 +17,7 @@ from weighbridge.measure.paired import ratio
 from weighbridge.measure.record import Measurement
 from weighbridge.measure.summary import Interval
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.units import stated
 
 __all__ = [
     "COVERS",
@@ -228,10 +229,10 @@ def missed(measurements: Sequence[Measurement], fps: Fraction) -> Iterator[Frame
     """The frames that pass during a run of each."""
     for place, one in enumerate(measurements):
         median, p90, p99, longest = (
-            None if time_s is None else frames_missed(Fraction(time_s), fps)
+            None if time_s is None else frames_missed(stated(time_s), fps)
             for time_s in (one.latency_s, one.summary.p90_s, one.summary.p99_s, one.summary.most_s)
         )
         assert median is not None
         assert longest is not None
-        late = sum(Fraction(sample) > 1 / fps for sample in one.samples_s)
+        late = sum(stated(sample) > 1 / fps for sample in one.samples_s)
         yield FramesMissed(place, float(fps), float(1 / fps), median, p90, p99, longest, late)

@@ -166,8 +166,8 @@ def _floors(found: Measured, names: Sequence[str]) -> Grid:
         GridRow(
             (
                 names[one.place],
-                one.device,
-                one.precision or UNKNOWN,
+                printable(one.device, 60),
+                printable(one.precision or UNKNOWN, 40),
                 f"{'' if one.is_exact else '>= '}{time(one.floor_s)}",
                 time(one.layerwise_s),
                 time(found.measurements[one.place].latency_s),
@@ -218,9 +218,11 @@ def _profiled(name: str, profile: Profile, all_rows: bool) -> Grid:
 
 def _floors_by_class(name: str, floor: FloorBeside) -> Grid:
     columns = Column("operators"), Column("sum of floors", is_number=True), Column("nodes", is_number=True)
-    rows = tuple(GridRow((each.operator, time(each.floor_s), exact(each.nodes))) for each in floor.classes)
+    rows = tuple(
+        GridRow((printable(each.operator, 60), time(each.floor_s), exact(each.nodes))) for each in floor.classes
+    )
     note = "the runtime's names and ours are not matched: one of its operators may do the work of several of ours"
-    return Grid(f"{name}: floors by operator on {floor.device}", columns, rows, (note,))
+    return Grid(f"{name}: floors by operator on {printable(floor.device, 60)}", columns, rows, (note,))
 
 
 def _energy(found: Measured, names: Sequence[str]) -> Grid:

@@ -8,7 +8,7 @@ from typing import Final
 
 from weighbridge.errors import printable
 from weighbridge.measure.record import Measurement
-from weighbridge.report.measured import KNEE_SHARE, Against, Curve, Measured
+from weighbridge.report.measured import KNEE_SHARE, Against, Curve, FloorBeside, Measured
 from weighbridge.report.measured_grids import grids
 from weighbridge.report.measured_lines import spread_lines
 from weighbridge.report.measured_words import between, names_of, ratio_between, time, whole_percent
@@ -82,11 +82,14 @@ def sentences(found: Measured) -> Iterator[str]:
         yield f"{names[frames.place]} misses {exact(frames.median)} frames at {significant(frames.fps)} a second in the median run"
     for floor in found.floors:
         if floor.is_broken:
-            measured = found.measurements[floor.place].latency_s
-            yield (
-                f"{names[floor.place]}: the measured {time(measured)} is below the floor of {floor.device}, {time(floor.floor_s)}, which "
-                "nothing beats: the device's figures or the precision are wrong, or this is another machine"
-            )
+            yield _broken(names[floor.place], floor, found.measurements[floor.place].latency_s)
+
+
+def _broken(name: str, floor: FloorBeside, measured_s: float) -> str:
+    below = (
+        f"the measured {time(measured_s)} is below the floor of {printable(floor.device, 60)}, {time(floor.floor_s)}"
+    )
+    return f"{name}: {below}, which nothing beats: the device's figures or the precision are wrong, or this is another machine"
 
 
 def _median(name: str, one: Measurement) -> str:

@@ -1,0 +1,167 @@
+"""What follows from measurements that nobody took: ratios, the knee, frames missed, what is not compared, and how a page says it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from tests.measure.recorded import CONDITIONS, measurement
+from weighbridge.errors import BadSpec
+from weighbridge.measure.conditions import NAMES
+from weighbridge.measure.record import EnergyRead, Measurement
+from weighbridge.measure.summary import summary
+from weighbridge.report import csv as as_csv
+from weighbridge.report import measured_html
+from weighbridge.report.measured import (
+    COVERS,
+    FloorBeside,
+    Measured,
+    against,
+    check_although,
+    check_comparable,
+    curve,
+    missed,
+)
+from weighbridge.report.measured_grids import grids, table
+from weighbridge.report.measured_page import markdown, sentences, text
+from weighbridge.report.measured_words import names_of
+from weighbridge.report.terminal import Look
+
+HOSTILE = "net<script>alert(1)</script>\x1b[31m|`x`"
+
+
+def at_batch(batch: int, milliseconds: float, streams: int = 1) -> Measurement:
+    return measurement(milliseconds, conditions={"batch": batch, "streams": streams})
+
+
+def test_throughput_is_the_batch_of_all_streams_over_the_latency() -> None:
+    found = curve([at_batch(4, 20), at_batch(1, 10), at_batch(2, 10, streams=3)])
+    assert [one.batch for one in found.points] == [1, 2, 4]
+    assert [one.per_s for one in found.points] == pytest.approx([100, 600, 200], rel=0.002)
+    assert [one.runs_per_s for one in found.points] == pytest.approx([100, 300, 50], rel=0.002)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "knee"),
+    [
+        ({1: 10, 2: 12, 4: 20, 8: 40}, 4),  # 100, 167, 200, 200 inferences a second
+        ({1: 10, 2: 10, 4: 10}, None),  # throughput goes on growing
+        ({1: 10, 2: 20.1}, 1),  # a batch does not help
+        ({1: 10}, None),
+    ],
+)
+def test_the_knee_is_the_smallest_batch_with_nine_tenths_of_the_best(milliseconds: dict[int, float], knee: int) -> None:
+    found = curve([at_batch(batch, time) for batch, time in milliseconds.items()])
+    assert found.knee == knee
+    said = list(sentences(Measured("", tuple(at_batch(*one) for one in milliseconds.items()), curve=found)))
+    assert said[-1].startswith("no knee" if knee is None else f"the knee is at batch {knee}, the smallest with 90 %")
+
+
+def test_one_of_an_unknown_batch_is_on_no_curve() -> None:
+    assert curve([measurement(conditions={"batch": None})]).points == ()
+
+
+def test_frames_missed_are_those_that_begin_during_a_run() -> None:
+    samples = (0.1,) * 50 + (0.2,) * 49 + (0.35,)
+    one = replace(measurement(), samples_s=samples, summary=summary(samples))
+    (found,) = missed([one], Fraction(10))
+    assert (found.median, found.p90, found.longest) == (1, 1, 3)
+    assert found.deadline_s == 0.1
+    assert found.late == 50  # one of a frame's length is not late
+
+
+def test_the_ratio_is_taken_from_rounds_and_says_what_differs() -> None:
+    first, other = measurement(10), measurement(12, conditions={"threads": 2})
+    (found,) = against([first, other])
+    assert found.ratio == pytest.approx(1.2, rel=0.002)
+    assert found.is_told_apart
+    assert [str(one) for one in found.differences] == ["threads: 1 and 2"]
+    (same,) = against([first, first])
+    assert not same.is_told_apart
+    said = list(sentences(Measured("", (first, first), against=(same,))))
+    assert said[-1].endswith("no difference can be told")
+
+
+@pytest.mark.parametrize("word", sorted(key.rpartition(".")[2] for key in NAMES))
+def test_every_condition_may_be_meant_to_differ(word: str) -> None:
+    assert {key.rpartition(".")[2] for key in check_although([word])} == {word, *COVERS.get(word, ())}
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"threads": 2}, "threads"),
+        ({"precision": "int8"}, "precision"),
+        ({"version": "1.21"}, "version"),
+        ({"batch": 4}, "batch"),
+        ({"governor": "powersave"}, "governor"),
+        ({"streams": 2}, "streams"),
+        ({"libraries": {"numpy": "1.0"}}, "libraries"),
+        ({"hardware": CONDITIONS.hardware._replace(processor="another")}, "processor"),
+    ],
+)
+def test_a_condition_that_differs_is_refused_unless_it_is_named(change: dict[str, object], word: str) -> None:
+    both = [CONDITIONS, CONDITIONS._replace(**change)]  # type: ignore[arg-type]
+    with pytest.raises(BadSpec, match="conditions differ from those of a") as caught:
+        check_comparable(both, ["a", "b"], frozenset())
+    assert (caught.value.where, word in caught.value.hint) == ("b", True)
+    check_comparable(both, ["a", "b"], check_although([word]))
+
+
+def test_names_tell_measurements_apart() -> None:
+    assert names_of([measurement(), measurement(name="other")]) == ("net", "other")
+    assert names_of([at_batch(1, 1), at_batch(2, 1)]) == ("net, batch 1", "net, batch 2")
+    assert names_of([measurement(source="a.onnx"), measurement(source="b.onnx")]) == ("a.onnx", "b.onnx")
+    assert names_of([measurement(), measurement()]) == ("net", "net (2)")
+
+
+def full(name: str = "net") -> Measured:
+    """A page with everything on it."""
+    energy = EnergyRead("package 0", "a counter", 0.5, (0.4, 0.6), 11.0, 30)
+    ones = (
+        measurement(10, name=name, noise=(f"{name} is noisy",), energy=energy, notes=(f"of {name}",)),
+        measurement(12, name=f"{name} too", energy=EnergyRead("", "", None, None, None, 0, "not measurable here")),
+    )
+    floor = FloorBeside(0, f"toy {name}", "Toy", "float32", 0.02, 0.03, 2.0, (), is_exact=False, is_verified=False)
+    return Measured(
+        "weighbridge 0", ones, tuple(against(ones)), curve(ones), tuple(missed(ones, Fraction(30))), (floor,)
+    )
+
+
+@pytest.mark.parametrize("width", [100, 200])
+def test_the_page_says_what_is_known_in_words(width: int) -> None:
+    found = " ".join(text(full(), Look(width)).split())
+    for said in (
+        "noisy: net: net is noisy",
+        "below the floor of toy net, 20.00 ms",
+        "not measurable here",
+        ">= 20.00 ms",
+    ):
+        assert said in found
+    assert re.search(r"net too takes 1\.\d+ to 1\.\d+ times what net takes", found)
+
+
+def test_what_comes_from_outside_is_escaped_everywhere() -> None:
+    found = full(HOSTILE)
+    outside_fences = re.sub(r"^`{3,}text$.*?^`{3,}$", "", markdown(found), flags=re.MULTILINE | re.DOTALL)
+    for shown in (markdown(found), measured_html.render(found), text(found, Look(100))):
+        assert "\x1b" not in shown
+    for shown in (outside_fences, measured_html.render(found)):
+        assert "<script>alert" not in shown
+
+
+def test_the_table_has_a_row_for_every_sample_with_its_round() -> None:
+    rows = list(csv.DictReader(as_csv.render(table(full())).splitlines()))
+    assert len(rows) == 120
+    assert [int(row["round"]) for row in rows[:60]] == [place // 5 for place in range(60)]
+
+
+def test_of_samples_too_few_there_is_no_interval_and_that_is_a_question_mark() -> None:
+    samples = (0.01, 0.02)
+    few = replace(measurement(), samples_s=samples, summary=summary(samples), rounds=(0,))
+    times = next(iter(grids(Measured("", (few,)))))
+    assert times.rows[0].cells[2:4] == ("?", "?")
