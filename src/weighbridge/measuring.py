@@ -20,6 +20,7 @@ from weighbridge.report.measured import (
     FloorBeside,
     Measured,
     against,
+    beside_profile,
     check_although,
     check_comparable,
     curve,
@@ -236,7 +237,7 @@ def _floor(place: int, name: str, report: Report, on: OnDevice, one: Measurement
         floor_s=floor_s,
         layerwise_s=on.latency.layerwise_s,
         utilisation=None if floor_s is None else floor_s / one.latency_s,
-        classes=tuple(_classes(report, on)),
+        classes=tuple(beside_profile(_classes(report, on), one.profile)),
         is_exact=on.latency.exact,
         is_verified=on.latency.verified,
     )

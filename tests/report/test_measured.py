@@ -12,15 +12,17 @@ import pytest
 from tests.measure.recorded import CONDITIONS, measurement
 from weighbridge.errors import BadSpec
 from weighbridge.measure.conditions import NAMES
-from weighbridge.measure.record import EnergyRead, Measurement
+from weighbridge.measure.record import EnergyRead, Measurement, Profile, ProfiledClass
 from weighbridge.measure.summary import summary
 from weighbridge.report import csv as as_csv
 from weighbridge.report import measured_html
 from weighbridge.report.measured import (
     COVERS,
+    ClassFloor,
     FloorBeside,
     Measured,
     against,
+    beside_profile,
     check_although,
     check_comparable,
     curve,
@@ -63,6 +65,29 @@ def test_the_knee_is_the_smallest_batch_with_nine_tenths_of_the_best(millisecond
 
 def test_one_of_an_unknown_batch_is_on_no_curve() -> None:
     assert curve([measurement(conditions={"batch": None})]).points == ()
+
+
+def test_what_a_profiler_says_stands_beside_a_floor_only_where_it_is_sure_to_be_the_same() -> None:
+    floors = [ClassFloor("conv", 0.1, 3), ClassFloor("linear", 0.2, 1), ClassFloor("add", None, 2)]
+    seen = Profile(
+        "a profiler",
+        3,
+        1.0,
+        (
+            ProfiledClass("FusedConv", 0.5, 2),
+            ProfiledClass("Conv", 0.25, 1),
+            ProfiledClass("Gemm", 0.1, 2),  # called more often than there are nodes
+            ProfiledClass("Add", 0.1, 2),  # a name that may mean something else
+        ),
+    )
+    conv, linear, add = beside_profile(floors, seen)
+    assert (conv.profiled_s, conv.profiled_as) == (0.75, ("FusedConv", "Conv"))
+    assert (linear, add) == tuple(floors[1:])
+    assert list(beside_profile(floors, None)) == floors
+    floor = full().floors[0]._replace(classes=(conv, linear, add))
+    one = replace(measurement(), profile=seen)
+    by_operator = next(one for one in grids(Measured("", (one,), floors=(floor,))) if "floors by operator" in one.title)
+    assert [row.cells[4] for row in by_operator.rows] == ["13.3%", "?", "?"]
 
 
 def test_frames_missed_are_those_that_begin_during_a_run() -> None:

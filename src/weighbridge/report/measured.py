@@ -5,7 +5,7 @@ A floor stands beside a measured time, never in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -14,7 +14,7 @@ from weighbridge.errors import BadSpec
 from weighbridge.estimates.deadline import frames_missed
 from weighbridge.measure.conditions import NAMES, Conditions, Difference, differences
 from weighbridge.measure.paired import ratio
-from weighbridge.measure.record import Measurement
+from weighbridge.measure.record import Measurement, Profile, ProfiledClass
 from weighbridge.measure.summary import Interval
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import stated
@@ -30,6 +30,7 @@ __all__ = [
     "FramesMissed",
     "Measured",
     "against",
+    "beside_profile",
     "check_although",
     "check_comparable",
     "curve",
@@ -41,6 +42,21 @@ KNEE_SHARE: Final = 0.9
 """The knee is the smallest batch with so much of the best throughput."""
 COVERS: Final = {"runtime": ("runtime", "version", "mode", "libraries"), "batch": ("batch", "inputs")}
 """What cannot be the same where this differs."""
+
+
+_SAME: Final = {
+    "Conv": "conv",
+    "FusedConv": "conv",
+    "Gemm": "linear",
+    "FusedGemm": "linear",
+    "MaxPool": "max_pool",
+    "aten::add": "add",
+    "aten::add_": "add",
+    "aten::conv2d": "conv",
+    "aten::linear": "linear",
+    "aten::max_pool2d": "max_pool",
+}
+"""Names of runtimes that stand for one of our operators, alone or with an activation behind it."""
 
 
 class Against(NamedTuple):
@@ -108,11 +124,17 @@ class FramesMissed(NamedTuple):
 
 
 class ClassFloor(NamedTuple):
-    """The floor of all nodes of an ``operator``, each by itself; None where the device has no rate for one of them."""
+    """The floor of all nodes of an ``operator``, each by itself; None where the device has no rate for one of them.
+
+    Where the runtime's profiler has operators that are sure to be these, ``profiled_s`` is what they take, and ``profiled_as`` the names
+    that it has for them: names that stand for this operator and no other, called as often as there are ``nodes``.
+    """
 
     operator: str
     floor_s: float | None
     nodes: int
+    profiled_s: float | None = None
+    profiled_as: tuple[str, ...] = ()
 
 
 class FloorBeside(NamedTuple):
@@ -223,6 +245,20 @@ def _points(measurements: Sequence[Measurement]) -> Iterator[CurvePoint]:
         if batch is not None and per_s is not None:
             streams = one.conditions.streams
             yield CurvePoint(batch, streams, one.latency_s, one.interval, streams / one.latency_s, per_s)
+
+
+def beside_profile(classes: Iterable[ClassFloor], profile: Profile | None) -> Iterator[ClassFloor]:
+    """The classes with what the runtime's profiler says of them, as far as that is sure."""
+    named: dict[str, list[ProfiledClass]] = {}
+    for one in () if profile is None else profile.classes:
+        named.setdefault(_SAME.get(one.operators, ""), []).append(one)
+    for each in classes:
+        found = named.get(each.operator, ())
+        if found and sum(one.calls for one in found) == each.nodes:
+            names = tuple(one.operators for one in found)
+            yield each._replace(profiled_s=sum(one.time_s for one in found), profiled_as=names)
+        else:
+            yield each
 
 
 def missed(measurements: Sequence[Measurement], fps: Fraction) -> Iterator[FramesMissed]:

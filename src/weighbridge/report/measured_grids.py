@@ -177,7 +177,9 @@ def _floors(found: Measured, names: Sequence[str]) -> Grid:
         )
         for one in found.floors
     )
-    notes = ["the floor is an estimate from the device's figures; utilisation is floor / measured"]
+    notes = [
+        "utilisation is floor / measured; the floor is an estimate from the device's figures, of the whole chip, however many threads ran"
+    ]
     if any(not one.is_verified for one in found.floors):
         notes.append("figures of a device here are not verified")
     return Grid("floor and measured", columns, rows, tuple(notes))
@@ -217,12 +219,33 @@ def _profiled(name: str, profile: Profile, all_rows: bool) -> Grid:
 
 
 def _floors_by_class(name: str, floor: FloorBeside) -> Grid:
-    columns = Column("operators"), Column("sum of floors", is_number=True), Column("nodes", is_number=True)
-    rows = tuple(
-        GridRow((printable(each.operator, 60), time(each.floor_s), exact(each.nodes))) for each in floor.classes
+    columns = (
+        Column("operators"),
+        Column("nodes", is_number=True, rank=1),
+        Column("sum of floors", is_number=True),
+        Column("measured", is_number=True),
+        Column("utilisation", is_number=True),
+        Column("measured as", rank=1),
     )
-    note = "the runtime's names and ours are not matched: one of its operators may do the work of several of ours"
-    return Grid(f"{name}: floors by operator on {printable(floor.device, 60)}", columns, rows, (note,))
+    rows = []
+    for each in floor.classes:
+        used = None if each.floor_s is None or not each.profiled_s else each.floor_s / each.profiled_s
+        share = UNKNOWN if used is None else percent(used)
+        names = printable(", ".join(each.profiled_as), 60)
+        cells = (
+            printable(each.operator, 60),
+            exact(each.nodes),
+            time(each.floor_s),
+            time(each.profiled_s),
+            share,
+            names,
+        )
+        rows.append(GridRow(cells))
+    note = (
+        "measured stands beside a floor where the profiler's name is sure to mean this operator and is called as often as there are nodes; "
+        "elsewhere the runtime has fused or split it, or calls it otherwise"
+    )
+    return Grid(f"{name}: floors by operator on {printable(floor.device, 60)}", columns, tuple(rows), (note,))
 
 
 def _energy(found: Measured, names: Sequence[str]) -> Grid:
