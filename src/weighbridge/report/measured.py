@@ -216,7 +216,9 @@ def check_comparable(conditions: Sequence[Conditions], names: Sequence[str], alt
     for place, one in enumerate(conditions[1:], 1):
         found = [other for other in differences(conditions[0], one) if other.key not in although]
         if found:
-            words = ",".join(dict.fromkeys(other.key.rpartition(".")[2] for other in found))
+            every = dict.fromkeys(other.key.rpartition(".")[2] for other in found)
+            covered = {one for word in every for one in COVERS.get(word, ()) if one != word}
+            words = ",".join(word for word in every if word not in covered)
             what = f"conditions differ from those of {names[0]}: {'; '.join(map(str, found))}"
             hint = f"--although {words} compares them all the same, and says so"
             raise BadSpec(what, where=names[place], hint=hint)
