@@ -21,7 +21,7 @@ from weighbridge.choices import (
 )
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.graph import Graph
-from weighbridge.sources import Given, Loaded, Source, check, quietly, read
+from weighbridge.sources import Given, Loaded, Source, batch_of, check, quietly, read
 
 if TYPE_CHECKING:
     from weighbridge.counts import ConventionFacts, NetworkFacts
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
 
-__all__ = ["batch_of", "demand_of", "deployed_of", "load", "report_of", "weigh"]
+__all__ = ["demand_of", "deployed_of", "load", "report_of", "weigh"]
 
 Module = Any
 """A ``torch.nn.Module``, whose type is not known here."""
@@ -343,19 +343,6 @@ def _with_patches(deployed: Graph, on: Sequence[OnDevice], devices: Sequence[Dev
         entry._replace(patches=patched_fit(search, entry.fit, device))
         for entry, device in zip(on, devices, strict=True)
     )
-
-
-def batch_of(graph: Graph) -> int | None:
-    """The batch size that nobody stated: the first dimension, where it is that of every input and output, or 1 of the first input.
-
-    A sequence may come first as well, so what is asked for at a batch size is never taken from here.
-    """
-    shapes = [graph.tensors[tensor].shape for tensor in (*graph.inputs, *graph.outputs)]
-    first = shapes[0] if graph.inputs else None
-    if not first or not first[0]:
-        return None
-    shared = all(shape is not None and shape[:1] == first[:1] for shape in shapes)
-    return first[0] if shared or first[0] == 1 else None
 
 
 def _on_device(

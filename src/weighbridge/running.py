@@ -26,7 +26,7 @@ from weighbridge.measure.runners.runner import Order
 from weighbridge.measure.summary import summary
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.run_precision import precision_of_run
-from weighbridge.sources import Given, Loaded, Source, check, read
+from weighbridge.sources import Given, Loaded, Source, batch_of, check, read
 
 __all__ = ["RUNTIMES", "Runnable", "run_beside"]
 
@@ -171,7 +171,7 @@ def _conditions(what: Runnable, loaded: Loaded, runtime: str, apart: Apart) -> C
         version=about.version,
         mode=about.mode,
         precision=precision_of_run(loaded.graph)[0],
-        batch=_batch(loaded.graph),
+        batch=batch_of(loaded.graph),
         inputs=about.inputs,
         threads=what.threads,
         pinned=what.pinned,
@@ -227,12 +227,6 @@ def _noted(graph: Graph) -> tuple[str, ...]:
     """Why there is no precision, where there is none."""
     _, note = precision_of_run(graph)
     return (note,) if note else ()
-
-
-def _batch(graph: Graph) -> int | None:
-    """The first size of all inputs, where they agree."""
-    sizes = {shape[0] for one in graph.inputs if (shape := graph.tensors[one].shape)}
-    return sizes.pop() if len(sizes) == 1 else None
 
 
 def _sha256(origin: str) -> str | None:

@@ -138,9 +138,9 @@ def test_the_page_on_json_has_the_keys_of_a_report(tmp_path: Path) -> None:
 
     report = weigh("alexnet", on="toy", fps=30, energy="45nm", battery="2000mAh@3.7V", train="adam", batches=[2])
     collect(json.loads(report.to_json()))
-    (measured,) = weigh("alexnet", on="stm32l4r5", precision="int8", fps=30).to_dict()["on"]
-    collect([{key: value for key, value in one.items() if key != "by"} for one in measured["expected"]])
-    collect(measured["deadline"])
+    (board,) = weigh("alexnet", on="stm32l4r5", precision="int8", fps=30).to_dict()["on"]
+    collect([{key: value for key, value in one.items() if key != "by"} for one in board["expected"]])
+    collect(board["deadline"])
     collect(weigh("alexnet", on="stm32f746", precision="int8", patches=True).to_dict()["on"][0]["patches"])
     collect(compress("alexnet", plan="deep-compression").to_dict())
     comparison = what_if("mlp", "low-rank=8").to_dict()

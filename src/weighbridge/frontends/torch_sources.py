@@ -26,7 +26,16 @@ from weighbridge.named_tuple import NamedTuple
 
 from .torch_inputs import MAX_ZEROS_BYTES, Arguments, TensorSpec, needs_inputs
 
-__all__ = ["built_named", "choices_of", "graph_of_module", "library", "load_named", "offline", "run_named", "run_of_module"]
+__all__ = [
+    "built_named",
+    "choices_of",
+    "graph_of_module",
+    "library",
+    "load_named",
+    "offline",
+    "run_named",
+    "run_of_module",
+]
 
 if TYPE_CHECKING:
     from weighbridge.memory.training.run import AutogradRun

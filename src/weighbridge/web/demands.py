@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Final
 
-from weighbridge.api import batch_of, demand_of, deployed_of
+from weighbridge.api import demand_of, deployed_of
 from weighbridge.counts import parameters
 from weighbridge.devices.catalogue import find, names
 from weighbridge.devices.device import Device
@@ -18,6 +18,7 @@ from weighbridge.memory import MemoryPlan, plan_of_values
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import runs, static_tensors
+from weighbridge.sources import batch_of
 from weighbridge.web.controls import Choice, Number
 from weighbridge.web.networks import TEXTBOOK, Networks, graph_of
 
