@@ -111,7 +111,7 @@ def run_beside(
         # the time of a run of each stream is added up, while they pass together
         patience = asked._replace(most_s=asked.most_s * most, warm_up_s=asked.warm_up_s * most)
         taken = alternate([one.samples for one in ready], patience, watching(numbers))
-        taken_at = datetime.now(UTC).isoformat(timespec="seconds")
+        taken_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         more = [_more(one, found, taken_at, tell, profile, joules) for one, found in zip(ready, taken, strict=True)]
         return tuple(
             _measurement(one, found, asked, beside) for one, found, beside in zip(ready, taken, more, strict=True)

@@ -23,7 +23,7 @@ SUFFIX: Final = ".jsonl"
 _LONGEST: Final = 64_000_000
 """Bytes of a record: some 200 times what ten thousand samples take."""
 _MOST: Final = 1_000
-"""Files of one name and second."""
+"""Files of one name and time; so many digits stand in the name that they sort as they were made."""
 
 
 class Fault(NamedTuple):
@@ -138,10 +138,10 @@ def _add_file(folder: Path, one: Measurement, content: bytes) -> None:
             _written(file, content)
         for number in range(_MOST):
             with suppress(FileExistsError):
-                os.link(begun, folder / f"{stem}{f'-{number + 1}' if number else ''}.json")
+                os.link(begun, folder / f"{stem}-{number:03}.json")
                 break
         else:
-            raise BadSpec(f"there are {_MOST:,} records of that name and second", where=str(folder))
+            raise BadSpec(f"there are {_MOST:,} records of that name and time", where=str(folder))
     finally:
         begun.unlink(missing_ok=True)
     _keep_name(folder)
