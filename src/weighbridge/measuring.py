@@ -29,7 +29,7 @@ from weighbridge.report.measured import (
 from weighbridge.report.measured_records import append, check_place
 from weighbridge.report.record import OnDevice, Report, by_device
 from weighbridge.running import Runnable, run_beside
-from weighbridge.sources import USER_FILE, Given, Source
+from weighbridge.sources import USER_FILE, Given, Source, quietly
 from weighbridge.written import shown, whole
 
 __all__ = ["measured"]
@@ -94,7 +94,7 @@ def measured(  # noqa: PLR0913 - the options are those of the command
     sizes = _sizes(batches, runnables, batch)
     if energy and streams > 1:
         raise BadSpec("of several streams no energy is read", where="energy", hint="leave one of the two out")
-    tell = progress or _quietly
+    tell = progress or quietly
     together = [runnables] if not sizes else [[_at_batch(runnables[0], size)] for size in sizes]
     weighed = [_weighed(one, devices, precision, tell) for row in together for one in row] if devices else []
     made: list[Measurement] = []
@@ -251,7 +251,3 @@ def _classes(report: Report, on: OnDevice) -> Iterator[ClassFloor]:
     for operator, each in sorted(times.items(), key=lambda item: -sum(one or 0 for one in item[1])):
         known = [one for one in each if one is not None]
         yield ClassFloor(operator, sum(known) if len(known) == len(each) else None, len(each))
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""

@@ -15,10 +15,11 @@ from weighbridge.graph import Graph
 from weighbridge.memory import plan
 from weighbridge.memory.in_place import savings
 from weighbridge.memory.lifetimes import Lifetimes, lifetimes
-from weighbridge.memory.order import MOST_STATES, least_peak
+from weighbridge.memory.order import MOST_STATES, UNKNOWN_SIZES, least_peak
 from weighbridge.memory.records import ARENA, MemoryPlan
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.reordered import NOT_KNOWN, reordered
+from weighbridge.patches.stage import sizes_unknown
 from weighbridge.report.ordered import Moved, Ordered, OrderStep, Overwrite
 from weighbridge.sources import Given, Source, check, quietly, read
 
@@ -58,9 +59,8 @@ def best_order(
     tell("looking for the best order")
     found = least_peak(deployed, OPERATORS, most_states)
     if isinstance(found, str):
-        raise BadSpec(
-            f"no order can be told: {found}", where=graph.name, hint="give the sizes that the source leaves open"
-        )
+        why, hint = sizes_unknown(deployed) if found == UNKNOWN_SIZES else (found, "")
+        raise BadSpec(f"no order can be told: {why}", where=graph.name, hint=hint)
     spans, before = lifetimes(deployed, OPERATORS), plan(deployed)
     is_same = found.places == tuple(range(len(spans.nodes)))
     after = before if is_same else plan(reordered(deployed, found.places, OPERATORS))

@@ -19,7 +19,7 @@ from weighbridge.operators.table import OPERATORS
 from weighbridge.patches.cheapest import Cheapest, cheapest
 from weighbridge.patches.plan import Grid, PatchPlan, planned
 from weighbridge.patches.search import GRIDS, POLICIES, Candidate, best_in_rows, searched
-from weighbridge.patches.stage import of_unknown_shape, running_in
+from weighbridge.patches.stage import running_in, sizes_unknown
 from weighbridge.report.patched import Patched, Room
 from weighbridge.report.peaks import policy_named
 from weighbridge.sources import Given, Source, check, quietly, read
@@ -149,13 +149,8 @@ def _no_peak(deployed: Graph, policy: str) -> BadSpec:
     if policy not in POLICIES:
         hint = "the policies of patches are pair, live, pair_in_place and live_in_place"
         return BadSpec(f"there is no peak under {policy}", where="policy", hint=hint)
-    unknown = of_unknown_shape(deployed, deployed.nodes)
-    reason = (
-        "the sizes of some tensors are unknown" if unknown is None else f"the shape of what {unknown} makes is unknown"
-    )
-    return BadSpec(
-        f"no patches can be told: {reason}", where=deployed.name, hint="give the sizes that the source leaves open"
-    )
+    reason, hint = sizes_unknown(deployed)
+    return BadSpec(f"no patches can be told: {reason}", where=deployed.name, hint=hint)
 
 
 def _needed(deployed: Graph) -> Demand:

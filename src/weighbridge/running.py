@@ -26,7 +26,7 @@ from weighbridge.measure.runners.runner import Order
 from weighbridge.measure.summary import summary
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.run_precision import precision_of_run
-from weighbridge.sources import Given, Loaded, Source, batch_of, check, read
+from weighbridge.sources import Given, Loaded, Source, batch_of, check, quietly, read
 
 __all__ = ["RUNTIMES", "Runnable", "run_beside"]
 
@@ -99,7 +99,7 @@ def run_beside(
     Raises what reading the source does, ``MissingExtra`` for a runtime that is not installed, and ``MeasureError`` for a model that the
     runtime refuses or that ends it.
     """
-    tell = progress or _quietly
+    tell = progress or quietly
     read_ones = [_loaded(one, tell) for one in whats]
     with ExitStack() as stack:
         ready = [_ready(one, loaded, stack, tell) for one, loaded in zip(whats, read_ones, strict=True)]
@@ -235,7 +235,3 @@ def _sha256(origin: str) -> str | None:
         return None
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _quietly(stage: str) -> None:
-    """Tell nobody."""

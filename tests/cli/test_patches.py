@@ -139,7 +139,7 @@ def test_an_operator_that_ends_a_stage_is_named(
             ["--last", "end", "--grid", "2x2"],
             "the shape of what middle (unknown) makes is unknown; end the stage before it",
         ),
-        ([], "no patches can be told: the shape of what middle (unknown) makes is unknown; give the sizes"),
+        ([], "no patches can be told: the shape of what middle (unknown) makes is unknown; where the source"),
     ],
 )
 def test_an_operator_that_nobody_knows_is_named(
@@ -150,8 +150,11 @@ def test_an_operator_that_nobody_knows_is_named(
         build.node("Shuffle", ["a"], ["b"], name="middle", domain="example.custom"),
         build.node("Conv", ["b", "v"], ["y"], name="end"),
     ]
-    assert main(["patches", written("custom.onnx", nodes, w=(4, 3, 1, 1), v=(4, 4, 1, 1)), *asked]) == 2
+    path = written("custom.onnx", nodes, w=(4, 3, 1, 1), v=(4, 4, 1, 1))
+    assert main(["patches", path, *asked]) == 2
     assert said in one_line(capsys)
+    assert main(["order", path]) == 2
+    assert "no order can be told: the shape of what middle (unknown) makes is unknown; " in one_line(capsys)
 
 
 def test_a_grid_that_cuts_blocks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from weighbridge.measure.summary import Summary, median_interval
 from weighbridge.named_tuple import NamedTuple
+from weighbridge.units import seconds
 
 __all__ = ["Load", "drift", "noises", "together"]
 
@@ -106,7 +107,7 @@ def _of_samples(samples_s: Sequence[float], found: Summary, wanted: float) -> It
     if moved is not None and abs(moved) > _DRIFTED:
         yield f"the last third of the runs took {abs(moved):.1%} {'more' if moved > 0 else 'less'} than the first"
     if found.outliers > _OUTLYING * found.samples:
-        yield f"{found.outliers:,} of {found.samples:,} samples lie far out, above {found.fence_s:.3g} s"
+        yield f"{found.outliers:,} of {found.samples:,} samples lie far out, above {seconds(found.fence_s)}"
 
 
 def _of_load(load: Load) -> Iterator[str]:

@@ -12,7 +12,7 @@ from weighbridge.operators.record import Op
 from weighbridge.passes.static import runs, static_tensors
 from weighbridge.patches.maps import Maps, maps_of
 
-__all__ = ["Running", "Stage", "of_unknown_shape", "running_in", "stage_to", "stages"]
+__all__ = ["Running", "Stage", "of_unknown_shape", "running_in", "sizes_unknown", "stage_to", "stages"]
 
 
 class Stage(NamedTuple):
@@ -101,6 +101,15 @@ def of_unknown_shape(graph: Graph, nodes: Iterable[Node]) -> str | None:
     """The first of ``nodes`` that makes something of unknown shape, with its operator; None where there is none."""
     unknown = (node for node in nodes if any(graph.tensors[one].shape is None for one in node.outputs))
     return next((f"{node.name} ({node.operator})" for node in unknown), None)
+
+
+def sizes_unknown(graph: Graph) -> tuple[str, str]:
+    """What is said of a graph whose memory is not known: why, and what to do."""
+    unknown = of_unknown_shape(graph, graph.nodes)
+    if unknown is None:
+        return "the sizes of some tensors are unknown", "give the sizes that the source leaves open"
+    hint = "where the source leaves a size open give it; an operator that nobody here knows has none"
+    return f"the shape of what {unknown} makes is unknown", hint
 
 
 def _needed(running: tuple[Node, ...]) -> tuple[Node, ...]:

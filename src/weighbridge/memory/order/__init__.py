@@ -1,5 +1,5 @@
 """Other orders of execution: the one with the smallest peak."""
 
-from weighbridge.memory.order.search import MOST_STATES, Ordering, is_random, least_peak
+from weighbridge.memory.order.search import MOST_STATES, UNKNOWN_SIZES, Ordering, is_random, least_peak
 
-__all__ = ["MOST_STATES", "Ordering", "is_random", "least_peak"]
+__all__ = ["MOST_STATES", "UNKNOWN_SIZES", "Ordering", "is_random", "least_peak"]

@@ -21,11 +21,13 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op
 from weighbridge.operators.table import OPERATORS
 
-__all__ = ["MOST_STATES", "Ordering", "is_random", "least_peak"]
+__all__ = ["MOST_STATES", "UNKNOWN_SIZES", "Ordering", "is_random", "least_peak"]
 
 MOST_STATES = 50_000
 """States of one stretch between nodes that every order has in one place, beyond which the search is stopped."""
 _MOST_NODES = 20_000
+UNKNOWN_SIZES = "the sizes of some tensors are unknown"
+"""Why there is no order where that is so."""
 
 
 class Ordering(NamedTuple):
@@ -57,7 +59,7 @@ def least_peak(
     spans = lifetimes(deployed, operators)
     count = len(spans.nodes)
     if any(storage.bytes is None for storage in spans.storages.values()):
-        return "the sizes of some tensors are unknown"
+        return UNKNOWN_SIZES
     if count > _MOST_NODES:
         return f"there are more than {_MOST_NODES:,} nodes"
     problem = _Problem.of(deployed, spans, operators)
