@@ -19,9 +19,10 @@ from weighbridge.choices import (
     training_asked,
     widths_of,
 )
+from weighbridge.counts.batch import batch_of
 from weighbridge.errors import BadSpec, WeighbridgeError
 from weighbridge.graph import Graph
-from weighbridge.sources import Given, Loaded, Source, batch_of, check, quietly, read
+from weighbridge.sources import Given, Loaded, Source, check, quietly, read
 
 if TYPE_CHECKING:
     from weighbridge.counts import ConventionFacts, NetworkFacts

@@ -13,6 +13,7 @@ from statistics import median
 from typing import Final
 
 from weighbridge import __version__
+from weighbridge.counts.batch import batch_of
 from weighbridge.errors import BadSpec, UnsupportedFormat
 from weighbridge.graph import Graph
 from weighbridge.measure.apart import Apart
@@ -26,7 +27,7 @@ from weighbridge.measure.runners.runner import Order
 from weighbridge.measure.summary import summary
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.run_precision import precision_of_run
-from weighbridge.sources import Given, Loaded, Source, batch_of, check, quietly, read
+from weighbridge.sources import Given, Loaded, Source, check, quietly, read
 
 __all__ = ["RUNTIMES", "Runnable", "run_beside"]
 

@@ -23,7 +23,6 @@ __all__ = [
     "Loaded",
     "Sizes",
     "Source",
-    "batch_of",
     "check",
     "check_there",
     "file_of",
@@ -145,19 +144,6 @@ def is_named_model(source: str) -> bool:
     """Whether this is the name of a model that a PyTorch library builds, such as ``torchvision:resnet50``."""
     scheme, colon, _ = source.partition(":")
     return bool(colon) and scheme in _NAMED_MODELS
-
-
-def batch_of(graph: Graph) -> int | None:
-    """The batch size that nobody stated: the first dimension, where it is that of every input and output, or 1 of the first input.
-
-    A sequence may come first as well, so what is asked for at a batch size is never taken from here.
-    """
-    shapes = [graph.tensors[tensor].shape for tensor in (*graph.inputs, *graph.outputs)]
-    first = shapes[0] if graph.inputs else None
-    if not first or not first[0]:
-        return None
-    shared = all(shape is not None and shape[:1] == first[:1] for shape in shapes)
-    return first[0] if shared or first[0] == 1 else None
 
 
 def is_module(source: object) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 
 from weighbridge.api import demand_of, deployed_of
 from weighbridge.counts import parameters
+from weighbridge.counts.batch import batch_of
 from weighbridge.devices.catalogue import find, names
 from weighbridge.devices.device import Device
 from weighbridge.estimates import Demand, stored_bytes, stored_exact
@@ -18,7 +19,6 @@ from weighbridge.memory import MemoryPlan, plan_of_values
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.table import OPERATORS
 from weighbridge.passes.static import runs, static_tensors
-from weighbridge.sources import batch_of
 from weighbridge.web.controls import Choice, Number
 from weighbridge.web.networks import TEXTBOOK, Networks, graph_of
 
