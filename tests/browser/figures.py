@@ -16,11 +16,11 @@ _NUMBER: Final = re.compile(
 )
 
 
-def says(cell: str, value: float | None, unit: str = "") -> bool:
+def says(cell: str, value: float | None, unit: str = "", rounded: float = _ROUNDED) -> bool:
     """Whether the number at the start of ``cell`` is ``value``: to the digit if it has no prefix, else to four digits.
 
     ``>=`` and ``~`` may stand before it; what is unknown is ``?`` or ``unknown``, and nothing else is.  A share in per cent has
-    one decimal place.
+    one decimal place.  ``rounded`` is how far a rounded number may be off, relative.
     """
     text = cell.strip().removeprefix(">=").strip().removeprefix("~")
     if value is None:
@@ -34,4 +34,4 @@ def says(cell: str, value: float | None, unit: str = "") -> bool:
     if not prefix and isinstance(value, int):
         return digits == str(value)
     shown = float(digits) * (_BINARY.get(prefix) or _PREFIXES[prefix])
-    return abs(shown - value) <= _ROUNDED * abs(value)
+    return abs(shown - value) <= rounded * abs(value)

@@ -15,6 +15,9 @@ from tests.browser.reports import REAL, saved
 
 Json = Mapping[str, Any]
 
+TWO_DIGITS = 0.05
+"""So far off is a number of two digits at most, relative."""
+
 pytestmark = pytest.mark.parametrize("name", REAL)
 
 
@@ -114,6 +117,19 @@ def headline(report: Json, label: str) -> tuple[float | None, str] | None:
     return None
 
 
+def expected(report: Json, label: str, cell: str) -> Iterator[tuple[str, float | None, str]]:
+    """What is expected with a library of kernels, and both ends of its range: each text, the number of the JSON, its unit."""
+    kind, device, kernels = label.removeprefix("expected ").split(", ", 2)
+    (on,) = (one for one in report["on"] if one["device"] == device)
+    (found,) = (one for one in on["expected"] if one["kernels"] == kernels)
+    of, unit = {"time": ("s", "s"), "energy": ("energy_j", "J")}[kind]
+    keys = ("time_s", "least_s", "most_s") if of == "s" else (of, f"least_{of}", f"most_{of}")
+    for line in cell.split("\n"):
+        shown = re.fullmatch(r"(.+?) \((.+) to (.+)\)", line)
+        assert shown is not None, line
+        yield from ((text, found[key], unit) for text, key in zip(shown.groups(), keys, strict=True))
+
+
 def test_headlines_with_their_conventions(opened: Open, name: str) -> None:
     lists = opened(name).ask(
         """() => [...document.querySelectorAll("#conventions dl")].map(list =>
@@ -134,6 +150,9 @@ def test_the_triangle(opened: Open, name: str) -> None:
             label, *cells = row["cells"]
             for cell, report in zip(cells, made, strict=True):
                 if cell == "not asked for":
+                    continue
+                if label.startswith("expected "):
+                    assert all(says(*one, rounded=TWO_DIGITS) for one in expected(report, label, cell)), (label, cell)
                     continue
                 found = headline(report, label)
                 assert found is not None, label

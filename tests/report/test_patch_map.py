@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.patches.random_stages import random_stages
 from weighbridge.builder import Builder
 from weighbridge.dtypes import DTYPES
+from weighbridge.errors import BadSpec
 from weighbridge.graph import Graph
 from weighbridge.operators.halo import Span
 from weighbridge.operators.table import OPERATORS
@@ -109,7 +110,11 @@ def test_of_random_plans(stage: tuple[Graph, str], rows: int, columns: int, widt
     graph, last = stage
     found = stage_to(graph, last, OPERATORS)
     sizes = [graph.tensors[found.output].shape[axis] for axis in found.axes]
-    plan = planned(graph, last, Grid(min(rows, sizes[0]), min(columns, sizes[1])))
+    try:
+        plan = planned(graph, last, Grid(min(rows, sizes[0]), min(columns, sizes[1])))
+    except BadSpec as error:
+        assume(not error.what.endswith("which this grid cuts"))  # of blocks that are made whole
+        raise
     for drawn in patch_maps(plan, "live"):
         assert (drawn.rows, drawn.columns) == graph.tensors["x"].shape[2:]
         assert drawn.boxes == tuple(
