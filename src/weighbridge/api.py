@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from weighbridge.counts import ConventionFacts, NetworkFacts
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.estimates import Bill, Demand
+    from weighbridge.estimates.patched_fit import PatchSearch
     from weighbridge.memory import MemoryPlan
     from weighbridge.memory.training.records import TrainingPlan
     from weighbridge.memory.training.request import Training
@@ -330,16 +331,17 @@ def _estimates(
         at.setdefault(batch, needs)
     on = tuple(_on_device(device, needs, batch, at, choices) for device in choices.devices)
     if choices.patches:
-        on = _with_patches(deployed, on, choices.devices)
+        from weighbridge.estimates.patched_fit import search_of
+
+        on = _with_patches(search_of(deployed, facts, memory), on, choices.devices)
     energy = costs.energy
     return on, None if energy is None else bill(needs, energy, choices.precision, costs.battery, batch)
 
 
-def _with_patches(deployed: Graph, on: Sequence[OnDevice], devices: Sequence[Device]) -> tuple[OnDevice, ...]:
+def _with_patches(search: PatchSearch, on: Sequence[OnDevice], devices: Sequence[Device]) -> tuple[OnDevice, ...]:
     """The entries, each with the patches that would make the network fit."""
-    from weighbridge.estimates.patched_fit import patched_fit, search_of
+    from weighbridge.estimates.patched_fit import patched_fit
 
-    search = search_of(deployed)
     return tuple(
         entry._replace(patches=patched_fit(search, entry.fit, device))
         for entry, device in zip(on, devices, strict=True)

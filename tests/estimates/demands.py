@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from weighbridge.counts import count
 from weighbridge.devices.device import Device, Figure, Memory, Peak
 from weighbridge.estimates import Demand
+from weighbridge.estimates.patched_fit import PatchSearch, search_of
+from weighbridge.graph import Graph
+from weighbridge.memory import plan
 
 SMALL = Demand(
     stored_bytes=600,
@@ -39,3 +43,8 @@ def memory(name: str, holds: str, size: int, bandwidth: int | None = None, reser
 def device(*memories: Memory, **ops_per_s: int) -> Device:
     peaks = tuple(Peak("core", precision, figure(rate)) for precision, rate in ops_per_s.items())
     return Device("test", "Test device", "test", "core", peaks, memories)
+
+
+def searches(graph: Graph) -> PatchSearch:
+    """What is looked for of patches of a graph that runs."""
+    return search_of(graph, count(graph, graph), plan(graph))

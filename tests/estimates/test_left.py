@@ -12,6 +12,8 @@ from weighbridge.devices.catalogue import find
 from weighbridge.estimates.left import Left, left_in, region_of_activations
 from weighbridge.report.patched_page import alive, sentences
 
+from .demands import searches
+
 
 @pytest.mark.parametrize(
     ("left", "peak_bytes", "verdict"),
@@ -81,9 +83,9 @@ def test_of_an_arena_whose_gaps_alone_have_no_room_patches_say_nothing(shared: P
     sram = next(one for one in fit.regions if "activations" in one.holds)
     alone = sram._replace(contents=tuple(one for one in sram.contents if one.content == "activations"))
     assert (alone.verdict, left_in(alone)) == ("does not fit", Left(60_000, 60_000))
-    from weighbridge.estimates.patched_fit import patched_fit, search_of
+    from weighbridge.estimates.patched_fit import patched_fit
 
-    search = search_of(load(path))
+    search = searches(load(path))
     assert patched_fit(search, fit._replace(regions=(alone,)), find("stm32f746")) is None
     short = alone._replace(available_bytes=50_000)
     assert patched_fit(search, fit._replace(regions=(short,)), find("stm32f746")) is not None

@@ -11,10 +11,12 @@ from weighbridge import Report, in_patches, weigh
 from weighbridge.api import deployed_of, load
 from weighbridge.devices.catalogue import find
 from weighbridge.estimates import PatchedFit, PatchedStage
-from weighbridge.estimates.patched_fit import patched_fit, search_of
+from weighbridge.estimates.patched_fit import patched_fit
 from weighbridge.report import markdown, terminal
 from weighbridge.report.terminal import Look
 from weighbridge.report.view import page
+
+from .demands import searches
 
 NETWORK = "mobilenet_v2:resolution=96,width=0.35"
 """At int8 97 kB are alive at once, and in patches half of that."""
@@ -97,7 +99,7 @@ def test_what_is_of_unknown_size_beside_activations_is_said() -> None:
     (sram,) = (one for one in fit.regions if one.name == "SRAM")
     unknown = sram.contents[0]._replace(content="persistent", bytes=None, estimated=True)
     beside = sram._replace(contents=(*sram.contents, unknown))
-    search = search_of(deployed_of(load(NETWORK), precision="int8"))
+    search = searches(deployed_of(load(NETWORK), precision="int8"))
     found = patched_fit(search, fit._replace(regions=(beside,)), board)
     assert found is not None
     assert (found.room_bytes, found.exact) == (60_000, False)
@@ -108,14 +110,14 @@ def test_what_outlives_a_run_is_not_left_either() -> None:
     report = on(327_680 - 60_000)
     (sram,) = (one for one in report.on[0].fit.regions if one.name == "SRAM")
     lasting = sram._replace(contents=tuple(one._replace(variable_bytes=1_000) for one in sram.contents))
-    search = search_of(deployed_of(load(NETWORK), precision="int8"))
+    search = searches(deployed_of(load(NETWORK), precision="int8"))
     found = patched_fit(search, report.on[0].fit._replace(regions=(lasting,)), find("stm32f746"))
     assert found is not None
     assert found.room_bytes == 59_000
 
 
 def test_several_devices_are_looked_at_with_one_search() -> None:
-    search = search_of(deployed_of(load(NETWORK), precision="int8"))
+    search = searches(deployed_of(load(NETWORK), precision="int8"))
     assert search.least() is search.least()
     assert search.within(50_000) is search.within(50_000)
     assert search.within(50_000) != search.within(90_000)

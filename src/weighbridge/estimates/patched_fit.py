@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from weighbridge.counts import count
+from weighbridge.counts import NetworkFacts
 from weighbridge.devices.device import ACTIVATIONS, Device
 from weighbridge.estimates.demand import LIVE
 from weighbridge.estimates.fit import Fit
 from weighbridge.estimates.left import left_in
 from weighbridge.estimates.needs import DOES_NOT_FIT, FITS
 from weighbridge.graph import Graph
-from weighbridge.memory.plan import plan_of_values
+from weighbridge.memory.records import MemoryPlan
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.operators.record import Op, known_total
 from weighbridge.operators.table import OPERATORS
@@ -62,10 +62,12 @@ class PatchedFit(NamedTuple):
 
 class PatchSearch(NamedTuple):
     """What is looked for of one network, once for all devices: by the bytes that there are the patches ``within`` them that do least
-    again, None where none have room; and the ones with the smallest peak.
+    again, None where none have room; and the ones with the smallest peak.  ``before_bytes`` is the peak under ``live`` of one piece,
+    ``network_macs`` None where not every node is counted.
     """
 
-    deployed: Graph
+    before_bytes: int | None
+    network_macs: int | None
     within: Callable[[int], PatchedStage | None]
     least: Callable[[], Least]
 
@@ -77,11 +79,17 @@ class Least(NamedTuple):
     tried: int
 
 
-def search_of(deployed: Graph, operators: Mapping[str, Op] = OPERATORS) -> PatchSearch:
-    """The searches of a graph that runs, of squares of 2 to 8 patches and of all stages, each done when it is asked for."""
+def search_of(
+    deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: Mapping[str, Op] = OPERATORS
+) -> PatchSearch:
+    """The searches of a graph that runs, of squares of 2 to 8 patches and of all stages, each done when it is asked for.
+
+    ``facts`` and ``memory`` are those of ``deployed``.
+    """
     return PatchSearch(
-        deployed,
-        cache(lambda room_bytes: _cheapest(deployed, room_bytes, operators)),
+        memory.peak_bytes[LIVE],
+        facts.macs if facts.exact else None,
+        cache(lambda room_bytes: _cheapest(deployed, facts, room_bytes, operators)),
         cache(lambda: _least(deployed, operators)),
     )
 
@@ -97,12 +105,10 @@ def patched_fit(search: PatchSearch, fit: Fit, device: Device) -> PatchedFit | N
     if region is None or region.verdict == FITS or not device.is_microcontroller:
         return None
     room, _, exact = left_in(region)
-    before = plan_of_values(search.deployed).peak_bytes[LIVE]
+    before = search.before_bytes
     if before is None or not 0 < room < before:
         return None
-    facts = count(search.deployed, search.deployed)
-    macs = facts.macs if facts.exact else None
-    asked = PatchedFit(region.name, DOES_NOT_FIT, LIVE, room, exact, before, network_macs=macs)
+    asked = PatchedFit(region.name, DOES_NOT_FIT, LIVE, room, exact, before, network_macs=search.network_macs)
     enough = search.within(room)
     if enough is not None:
         return asked._replace(verdict=FITS, stage=enough)
@@ -110,7 +116,7 @@ def patched_fit(search: PatchSearch, fit: Fit, device: Device) -> PatchedFit | N
     return asked._replace(stage=least.stage) if least.tried else None
 
 
-def _cheapest(deployed: Graph, room: int, operators: Mapping[str, Op]) -> PatchedStage | None:
+def _cheapest(deployed: Graph, facts: NetworkFacts, room: int, operators: Mapping[str, Op]) -> PatchedStage | None:
     from weighbridge.patches.cheapest import cheapest
     from weighbridge.patches.stage import stage_to
 
@@ -118,7 +124,7 @@ def _cheapest(deployed: Graph, room: int, operators: Mapping[str, Op]) -> Patche
     if found is None:
         return None
     inside = {node.name for node in stage_to(deployed, found.last, operators).nodes}
-    macs = known_total(one.macs for one in count(deployed, deployed).nodes if one.name in inside) or 0
+    macs = known_total(one.macs for one in facts.nodes if one.name in inside) or 0
     return _stage(found.last, (len(inside), found.grid, found.peak_bytes), macs, macs + found.macs_more)
 
 
