@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from weighbridge.api import weigh
 from weighbridge.choices import fps_of
-from weighbridge.cli.output import FILE_WIDTH, content_of, inexact, to_every, write_to
+from weighbridge.cli.output import Shown, inexact, to_every, write_page
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.saved import STDIN, read_saved, saved_inputs
 from weighbridge.cli.source_call import called
-from weighbridge.cli.targets import Input, Output, Target, inputs_of, targets_of
+from weighbridge.cli.targets import Input, Output, inputs_of, targets_of
 from weighbridge.cli.weigh import NOT_EXACT
 from weighbridge.comparing import Side, check_options, compared, options_of, sides_of, takes
 from weighbridge.errors import printable
@@ -21,13 +21,14 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.published import SCHEME
 from weighbridge.report import Report
 from weighbridge.report.comparison import Comparison
-from weighbridge.report.comparison_page import lines, markdown, table, text
-from weighbridge.report.terminal import Look
+from weighbridge.report.comparison_page import lines, markdown, table
 from weighbridge.revisions import at_revision, has_revision
 from weighbridge.sources import is_named_model
 from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
+
+_SHOWN: Final = Shown(lines, markdown, table, "weighbridge.report.comparison_html")
 
 
 class Request(NamedTuple):
@@ -74,7 +75,7 @@ def carry_out(request: Request) -> int:
             return called(weigh, side.source, inputs, tell, side.checkout, **weighing, **taken)
 
         found = compared(sides, weighed, rate)
-    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    to_every(targets, lambda target: write_page(target, found, _SHOWN, all_rows=request.all_rows))
     return _judged(found, request, is_shown=targets[-1].kind == "screen")
 
 
@@ -121,21 +122,6 @@ def _weighing(request: Request) -> dict[str, Any]:
         "train": request.train,
         "as_written": request.as_written,
     }
-
-
-def _write(found: Comparison, target: Target, *, all_rows: bool) -> None:
-    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
-
-
-def _content(found: Comparison, kind: str) -> str:
-    return content_of(
-        found,
-        kind,
-        html="weighbridge.report.comparison_html",
-        table=lambda: table(found),
-        markdown=lambda: markdown(found),
-        text=lambda: text(found, Look(FILE_WIDTH), all_rows=True),
-    )
 
 
 def _judged(found: Comparison, request: Request, *, is_shown: bool) -> int:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, write_to
-from weighbridge.cli.targets import Input, Output, Target, targets_of
+from weighbridge.cli.output import Shown, to_every, write_page
+from weighbridge.cli.targets import Input, Output, targets_of
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.report.measured_history import History, history
-from weighbridge.report.measured_history_page import lines, markdown, table, text
-from weighbridge.report.terminal import Look
+from weighbridge.report.measured_history import history
+from weighbridge.report.measured_history_page import lines, markdown, table
 
 __all__ = ["Request", "carry_out"]
+
+_SHOWN: Final = Shown(lines, markdown, table, "weighbridge.report.measured_history_html")
 
 
 class Request(NamedTuple):
@@ -34,7 +36,7 @@ def carry_out(request: Request) -> int:
     targets = targets_of(output, list(_read(Path(request.place))))
     words = [word.strip() for option in request.although for word in option.split(",")]
     found = history(request.place, although=words)
-    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    to_every(targets, lambda target: write_page(target, found, _SHOWN, all_rows=request.all_rows))
     if found.faults and all(target.kind != "screen" for target in targets):
         sys.stderr.write(f"weighbridge: warning: {len(found.faults):,} records cannot be read and are skipped\n")
     return 0
@@ -47,18 +49,3 @@ def _read(place: Path) -> list[Input]:
     except OSError:  # told where they are read
         return []
     return [Input(one, "a record of measurements") for one in files]
-
-
-def _write(found: History, target: Target, *, all_rows: bool) -> None:
-    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
-
-
-def _content(found: History, kind: str) -> str:
-    return content_of(
-        found,
-        kind,
-        html="weighbridge.report.measured_history_html",
-        table=lambda: table(found),
-        markdown=lambda: markdown(found),
-        text=lambda: text(found, Look(FILE_WIDTH)),
-    )

@@ -7,20 +7,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, write_to
+from weighbridge.cli.output import Shown, to_every, write_page
 from weighbridge.cli.progress import progress
-from weighbridge.cli.targets import Input, Output, Target, check_targets, inputs_of, targets_of
+from weighbridge.cli.targets import Input, Output, check_targets, inputs_of, targets_of
 from weighbridge.errors import BadSpec, printable
 from weighbridge.measuring import measured
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.measured import Measured
 from weighbridge.report.measured_grids import table
-from weighbridge.report.measured_page import lines, markdown, text
-from weighbridge.report.terminal import Look
+from weighbridge.report.measured_page import lines, markdown
 from weighbridge.stated_inputs import inputs_for, is_size
 from weighbridge.stated_options import dims_of
 
 __all__ = ["NOISY", "NO_ENERGY", "Request", "carry_out"]
+
+_SHOWN: Final = Shown(lines, markdown, table, "weighbridge.report.measured_html")
 
 NOISY: Final = 1
 """The exit code of a measurement that something disturbed, where that was to be told."""
@@ -94,7 +95,7 @@ def carry_out(request: Request) -> int:
             record=request.record,
             progress=tell,
         )
-    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    to_every(targets, lambda target: write_page(target, found, _SHOWN, all_rows=request.all_rows))
     if any(one.energy is not None and one.energy.energy_j is None for one in found.measurements):
         return _without_energy(found)
     return _judged(found) if request.fail_if_noisy else 0
@@ -127,21 +128,6 @@ def _numbers(name: str, option: str) -> list[int]:
     if wrong is not None:
         raise BadSpec(f"{wrong!r} is no whole number from 0 on", where=name, hint="write them as in 1,4,16")
     return [int(word) for word in words]
-
-
-def _write(found: Measured, target: Target, *, all_rows: bool) -> None:
-    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
-
-
-def _content(found: Measured, kind: str) -> str:
-    return content_of(
-        found,
-        kind,
-        html="weighbridge.report.measured_html",
-        table=lambda: table(found),
-        markdown=lambda: markdown(found),
-        text=lambda: text(found, Look(FILE_WIDTH)),
-    )
 
 
 def _without_energy(found: Measured) -> int:

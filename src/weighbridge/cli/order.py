@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, write_to
+from weighbridge.cli.output import Shown, to_every, write_page
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import called
-from weighbridge.cli.targets import Output, Target, check_targets, inputs_of, targets_of
+from weighbridge.cli.targets import Output, check_targets, inputs_of, targets_of
 from weighbridge.exporting import check_export
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.ordering import best_order
-from weighbridge.report.ordered import Ordered
-from weighbridge.report.ordered_page import lines, markdown, table, text
-from weighbridge.report.terminal import Look
+from weighbridge.report.ordered_page import lines, markdown, table
 from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
+
+_SHOWN: Final = Shown(lines, markdown, table, "weighbridge.report.ordered_html")
 
 
 class Request(NamedTuple):
@@ -65,20 +65,5 @@ def carry_out(request: Request) -> int:
             **limit,
         )
     found = found if found.source else replace(found, source=request.source)
-    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    to_every(targets, lambda target: write_page(target, found, _SHOWN, all_rows=request.all_rows))
     return 0
-
-
-def _write(found: Ordered, target: Target, *, all_rows: bool) -> None:
-    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
-
-
-def _content(found: Ordered, kind: str) -> str:
-    return content_of(
-        found,
-        kind,
-        html="weighbridge.report.ordered_html",
-        table=lambda: table(found),
-        markdown=lambda: markdown(found),
-        text=lambda: text(found, Look(FILE_WIDTH)),
-    )

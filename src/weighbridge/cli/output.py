@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Final, Protocol, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from weighbridge.cli.targets import STDOUT, Output, Target
 from weighbridge.errors import BadSpec
+from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report
 from weighbridge.report.page import Page, Table
 from weighbridge.report.peaks import LIVE, check_profile
@@ -20,9 +21,9 @@ from weighbridge.report.view import node_table, page
 
 __all__ = [
     "FILE_WIDTH",
+    "Shown",
     "check_policy",
     "check_shown",
-    "content_of",
     "formatted",
     "inexact",
     "look_of",
@@ -31,6 +32,7 @@ __all__ = [
     "warn_of_inexact",
     "write",
     "write_all",
+    "write_page",
     "write_to",
 ]
 
@@ -197,26 +199,38 @@ class Made(Protocol):
     def to_json(self) -> str: ...
 
 
-def content_of(
-    found: Made,
-    kind: str,
-    *,
-    html: str,
-    table: Callable[[], Table],
-    markdown: Callable[[], str],
-    text: Callable[[], str],
-) -> str:
-    """What ``found`` is in a file of the ``kind``; ``html`` is the module that makes a page of it, imported where one is asked for."""
+class Shown(NamedTuple):
+    """How a command shows what it has made: as lines of a terminal, with all rows or not; as Markdown; as rows; and the module that
+    makes a page of it, imported where one is asked for.
+    """
+
+    lines: Callable[..., Iterable[Line]]
+    markdown: Callable[[Any], str]
+    table: Callable[[Any], Table]
+    html: str
+
+
+def write_page(target: Target, found: Made, shown: Shown, *, all_rows: bool) -> None:
+    """Show ``found`` on the screen, or write it to the target's place in the target's format, with every row there.
+
+    Raises ``OSError`` where that cannot be written.
+    """
+    write_to(
+        target, lambda look: shown.lines(found, look, all_rows=all_rows), lambda kind: _in_file(found, kind, shown)
+    )
+
+
+def _in_file(found: Made, kind: str, shown: Shown) -> str:
     if kind == "json":
         return found.to_json()
     if kind == "html":
-        page: str = import_module(html).render(found)
-        return page
+        made: str = import_module(shown.html).render(found)
+        return made
     if kind == "csv":
         from weighbridge.report.csv import render
 
-        return render(table())
-    return markdown() if kind == "markdown" else text()
+        return render(shown.table(found))
+    return shown.markdown(found) if kind == "markdown" else text_of(shown.lines(found, Look(FILE_WIDTH), all_rows=True))
 
 
 def show_lines(lines: Iterable[Line], look: Look) -> None:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
-from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, write_to
+from weighbridge.cli.output import Shown, to_every, write_page
 from weighbridge.cli.progress import progress
 from weighbridge.cli.source_call import called
-from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
+from weighbridge.cli.targets import Output, inputs_of, targets_of
 from weighbridge.cli.weigh import DOES_NOT_FIT
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.patching import in_patches
 from weighbridge.report.patched import Patched
-from weighbridge.report.patched_page import lines, markdown, table, text
-from weighbridge.report.terminal import Look
+from weighbridge.report.patched_page import lines, markdown, table
 from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
+
+_SHOWN: Final = Shown(lines, markdown, table, "weighbridge.report.patched_html")
 
 
 class Request(NamedTuple):
@@ -76,23 +78,8 @@ def carry_out(request: Request) -> int:
             precision=request.precision,
         )
     found = found if found.source else replace(found, source=request.source)
-    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    to_every(targets, lambda target: write_page(target, found, _SHOWN, all_rows=request.all_rows))
     return _judged(found) if request.require_fit else 0
-
-
-def _write(found: Patched, target: Target, *, all_rows: bool) -> None:
-    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
-
-
-def _content(found: Patched, kind: str) -> str:
-    return content_of(
-        found,
-        kind,
-        html="weighbridge.report.patched_html",
-        table=lambda: table(found),
-        markdown=lambda: markdown(found),
-        text=lambda: text(found, Look(FILE_WIDTH)),
-    )
 
 
 def _judged(found: Patched) -> int:

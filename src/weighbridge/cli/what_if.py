@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from weighbridge.changing import what_if
-from weighbridge.cli.output import FILE_WIDTH, content_of, to_every, warn_of_inexact, write_to
+from weighbridge.cli.output import Shown, to_every, warn_of_inexact, write_page
 from weighbridge.cli.progress import progress
 from weighbridge.cli.rates import warn_without_rate
 from weighbridge.cli.source_call import called
-from weighbridge.cli.targets import Output, Target, inputs_of, targets_of
+from weighbridge.cli.targets import Output, inputs_of, targets_of
 from weighbridge.cli.weigh import judged
 from weighbridge.errors import BadSpec
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.report import Report
-from weighbridge.report.terminal import Look
 from weighbridge.report.what_if import WhatIf
-from weighbridge.report.what_if_page import lines, markdown, table, text
+from weighbridge.report.what_if_page import lines, markdown, table
 from weighbridge.stated_options import dims_of
 
 __all__ = ["Request", "carry_out"]
+
+_SHOWN: Final = Shown(lines, markdown, table, "weighbridge.report.what_if_html")
 
 
 class Request(NamedTuple):
@@ -59,7 +61,7 @@ def carry_out(request: Request) -> int:
         raise BadSpec("--require-fit without a device", hint="name one with --on; `weighbridge devices` lists them")
     with progress() as tell:
         found = _found(request, tell)
-    to_every(targets, lambda target: _write(found, target, all_rows=request.all_rows))
+    to_every(targets, lambda target: write_page(target, found, _SHOWN, all_rows=request.all_rows))
     if targets[-1].kind != "screen" and not request.strict:
         warn_of_inexact(found.after)
     for report in (found.before, found.after):
@@ -99,18 +101,3 @@ def _found(request: Request, tell: Callable[[str], None]) -> WhatIf:
 
     steps = tuple(step._replace(report=named(step.report)) for step in found.steps)
     return replace(found, source=request.source, before=named(found.before), after=named(found.after), steps=steps)
-
-
-def _write(found: WhatIf, target: Target, *, all_rows: bool) -> None:
-    write_to(target, lambda look: lines(found, look, all_rows=all_rows), lambda kind: _content(found, kind))
-
-
-def _content(found: WhatIf, kind: str) -> str:
-    return content_of(
-        found,
-        kind,
-        html="weighbridge.report.what_if_html",
-        table=lambda: table(found),
-        markdown=lambda: markdown(found),
-        text=lambda: text(found, Look(FILE_WIDTH), all_rows=True),
-    )
