@@ -109,8 +109,9 @@ def _inputs(model: Model, order: Order, device: str) -> tuple[Any, tuple[InputSh
 
 
 def _filled(name: str, shape: tuple[int, ...], dtype: str, order: Order) -> tuple[Any, str]:
-    """Of bfloat16 PyTorch takes no array, also where a library gives NumPy that type: such an input is rounded to it."""
-    known = dtype if dtype in np.sctypeDict and dtype != "bfloat16" else "float32"
+    """PyTorch takes arrays of NumPy's own types alone: what a library adds to these (bfloat16, complex32) is not among them."""
+    is_numpys = dtype in np.sctypeDict and np.dtype(dtype).isbuiltin == 1
+    known = dtype if is_numpys else "float32"
     if known != dtype and dtype not in ("bfloat16", "float16"):
         raise MeasureError(f"its input {name} is {dtype}, which cannot be filled", where=order.source)
     array, how = filled(name, shape, known, order.values)
