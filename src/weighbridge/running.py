@@ -205,7 +205,7 @@ def _measurement(ready: _Ready, taken: Taken, asked: Asked, more: _More) -> Meas
     return Measurement(
         tool=f"weighbridge {__version__}",
         taken_at=more.taken_at,
-        name=ready.loaded.graph.name,
+        name=_name(ready.loaded),
         source=ready.loaded.origin,
         sha256=_sha256(ready.loaded.origin),
         conditions=ready.conditions,
@@ -222,6 +222,12 @@ def _measurement(ready: _Ready, taken: Taken, asked: Asked, more: _More) -> Meas
         rounds=taken.rounds,
         round_loads=taken.loads,
     )
+
+
+def _name(loaded: Loaded) -> str:
+    """A file is called as its owner calls it: exporters name the graph inside alike, whatever they export."""
+    path = Path(loaded.origin)
+    return path.stem if path.is_file() else loaded.graph.name
 
 
 def _noted(graph: Graph) -> tuple[str, ...]:
