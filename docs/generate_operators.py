@@ -10,6 +10,7 @@ from pathlib import Path
 from weighbridge.graph import Attribute
 from weighbridge.operators.record import REQUIRED, Kind, Op, nothing, read_all_write_all
 from weighbridge.operators.table import OPERATORS
+from weighbridge.operators.time_class import TimeClass
 
 PAGE = Path(__file__).parent / "operators.md"
 
@@ -29,6 +30,7 @@ these; what it finds no rule for stays in the graph as `unknown`, is named in th
   minimum, maximum, logic and selection, *special* whatever a processor has no single instruction for. In italics stands what
   is special about storage and bytes: else every operator owns its results, and all operands are read and all results
   written once.
+- **Takes time as** one of this class, where rates were [measured](devices.md) on a machine; an operator without an entry takes none.
 - **A part of the result needs** what stands there of the operands, where a stage of a network runs in [patches](patches.md); an
   operator without an entry, or one that needs all, cannot lie in such a stage.
 """
@@ -72,7 +74,8 @@ def page() -> str:
 
 
 def table(ops: Iterable[Op]) -> str:
-    rows = ["| operator | operands | attributes | MACs | other work | a part of the result needs |", "|" + " --- |" * 6]
+    titles = ("operator", "operands", "attributes", "MACs", "other work", "takes time as", "a part of the result needs")
+    rows = [f"| {' | '.join(titles)} |", "|" + " --- |" * len(titles)]
     for op in ops:
         cells = [
             f"**{op.name}**: {op.summary}",
@@ -80,6 +83,7 @@ def table(ops: Iterable[Op]) -> str:
             ", ".join(f"{name} = {shown(value)}" for name, value in op.attributes.items()),
             first_paragraph(op.loops) if op.loops else "",
             work(op),
+            time(op),
             first_paragraph(op.halo_rule) if op.halo_rule else "",
         ]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") or " " for cell in cells) + " |")
@@ -104,6 +108,14 @@ def work(op: Op) -> str:
     text = "none" if op.work is nothing else first_paragraph(op.work)
     special = storage(op)
     return f"{text.rstrip('.')}. *{special[0].upper()}{special[1:]}.*" if special else text
+
+
+def time(op: Op) -> str:
+    """The class whose time it takes, and how many of its kernels follow each other where it is not one."""
+    text = first_paragraph(op.timed_as) if callable(op.timed_as) else op.timed_as
+    if text == TimeClass.LINEAR:
+        text = f"{text}, or {TimeClass.MATRIX_PRODUCT} where no weight is stored"
+    return f"{text}. {first_paragraph(op.steps)}" if op.steps else text
 
 
 def storage(op: Op) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from weighbridge.counts.facts import Uncounted
@@ -23,7 +23,7 @@ from weighbridge.operators.record import (
 from weighbridge.passes.rewrite import call_of
 from weighbridge.passes.static import runs, static_tensors
 
-__all__ = ["Cost", "Values", "add_known", "cost_of", "reason_of"]
+__all__ = ["Cost", "Values", "add_known", "body_cost", "cost_of", "counted_branch", "reason_of"]
 
 _ONE_WEIGHT: Final = frozenset({"conv", "conv_transpose", "deformable_conv", "linear", "matmul", "bilinear"})
 _USED_EQUALLY: Final = _ONE_WEIGHT | {"rnn", "lstm", "gru"}
@@ -228,7 +228,7 @@ def _fused_work(function: Node, call: Call, operators: Mapping[str, Op]) -> tupl
 def _control_cost(node: Node, operators: Mapping[str, Op], static: frozenset[str], path: str) -> Cost:
     """Of an ``if`` the branch with more MACs; of a ``loop`` or ``scan`` its body times its trips, one where they are unknown."""
     where = f"{path}{node.name}"
-    costs = [_body_cost(body, operators, static, f"{where}/{body.name}/") for body in node.bodies]
+    costs = [body_cost(body, operators, static, f"{where}/{body.name}/") for body in node.bodies]
     if not costs:
         missing = Uncounted(where, node.origin or node.operator, node.reason or "it has no body")
         return Cost(0, Work(), False, False, None, None, Values(None, None), (), (missing,))
@@ -249,9 +249,15 @@ def _control_cost(node: Node, operators: Mapping[str, Op], static: frozenset[str
     return unknown._replace(macs_exact=False, uncounted=(*cost.uncounted, missing))
 
 
+def counted_branch(costs: Sequence[Cost]) -> int:
+    """Which branch of an ``if`` counts: of those with equally many MACs (often none) the one with more other work, whatever their
+    order in the file.
+    """
+    return max(range(len(costs)), key=lambda index: (costs[index].macs, sum(costs[index].work), -index))
+
+
 def _branch_cost(node: Node, where: str, costs: list[Cost]) -> Cost:
-    # Of branches with equally many MACs (often none) the one with more other work, whatever their order in the file.
-    largest = max(range(len(costs)), key=lambda index: (costs[index].macs, sum(costs[index].work), -index))
+    largest = counted_branch(costs)
     cost = costs[largest]
     if len(costs) == 1:
         return cost
@@ -276,8 +282,8 @@ def _repeated(cost: Cost, trips: int) -> Cost:
     )
 
 
-def _body_cost(body: Body, operators: Mapping[str, Op], outside: frozenset[str], path: str) -> Cost:
-    """One run of a body: the sum over its nodes that run."""
+def body_cost(body: Body, operators: Mapping[str, Op], outside: frozenset[str], path: str = "") -> Cost:
+    """One run of a body: the sum over its nodes that run; ``outside`` are the static tensors around it."""
     static = static_tensors(body.graph, operators, outside=outside)
     total = Cost(0, Work(), True, True, 0, 0, Values(0, 0))
     uncounted: list[Uncounted] = []

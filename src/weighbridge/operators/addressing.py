@@ -15,6 +15,7 @@ from weighbridge.graph import UNKNOWN, Attribute, Shape, TensorType
 from .gathering import scatter_work
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import axes_of, selects, sizes_of
+from .time_class import TimeClass
 
 __all__ = ["ADDRESSING_OPERATORS"]
 
@@ -108,6 +109,7 @@ ADDRESSING_OPERATORS: Final = (
         traffic=selects("x"),
         attributes={"slice_sizes": REQUIRED, "offset_axes": REQUIRED, "collapsed_axes": (), **_INDEX},
         summary="slices of any size by indices over several axes",
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "scatter_slices",

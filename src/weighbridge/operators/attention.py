@@ -20,6 +20,7 @@ from .normalisation import SOFTMAX
 from .record import Call, DependsOnValues, Keeps, Kind, Loops, Op, Work, types_of
 from .rules import known, number
 from .shapes import asked_outputs, broadcast
+from .time_class import TimeClass
 
 __all__ = ["ATTENTION_OPERATORS"]
 
@@ -245,5 +246,6 @@ ATTENTION_OPERATORS: Final = (
         summary="scaled dot-product attention, grouped queries and a cache included; causal ones and those of a sliding "
         "window count the full rectangle; ``log_sums`` are the logarithms of the softmax's sums",
         halo=needs_all,
+        time=TimeClass.ATTENTION,
     ),
 )

@@ -25,6 +25,7 @@ from weighbridge.graph import Attribute, Shape, TensorType
 from .halo import no_halo
 from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing, types_of
 from .rules import dtype_of, each, same, sizes_of
+from .time_class import TimeClass
 
 __all__ = ["AUDIO_OPERATORS"]
 
@@ -152,6 +153,7 @@ AUDIO_OPERATORS: Final = (
         multiplies=lambda call: types_of(call, "x", "weights"),
         attributes={"channels": REQUIRED, "taps": "all", "dtype": "uint64"},
         summary="overlapping filters that gather the frequencies of a spectrum into channels",
+        time=TimeClass.OTHER,
     ),
     _unit("channel_root", "x shift:control?", _typed, "square roots of a filter bank's channels", special=1),
     _unit("channel_log", "x", _typed, "logarithms of a filter bank's channels", mul=1, compare=2, special=1),

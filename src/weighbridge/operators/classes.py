@@ -20,6 +20,7 @@ from weighbridge.graph import Shape, TensorType
 from .halo import no_halo
 from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing
 from .rules import INT64, each, in_its_place, same
+from .time_class import TimeClass
 
 __all__ = ["CLASS_OPERATORS"]
 
@@ -163,6 +164,7 @@ CLASS_OPERATORS: Final = (
         summary="exp(-gamma d) of the squared distance d of every row to every support vector",
         keeps=Keeps.OPERANDS,
         halo=no_halo,
+        time=TimeClass.OTHER,
     ),
     Op(
         "kernel_function",
@@ -191,6 +193,7 @@ CLASS_OPERATORS: Final = (
         _iterated,
         attributes={"classes": REQUIRED},
         summary="probabilities of classes that agree best with those of every two",
+        time=TimeClass.OTHER,
     ),
     Op(
         "softmax_zero",
@@ -199,6 +202,7 @@ CLASS_OPERATORS: Final = (
         same,
         each(add=2, compare=2, special=1, div=1),
         summary="softmax along the last axis in which a 0 stays one",
+        time=TimeClass.SOFTMAX,
     ),
     Op(
         "probit",

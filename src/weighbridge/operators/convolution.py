@@ -15,6 +15,7 @@ from .halo import Box, Needs, Span, needs_all, padding_between
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
 from .record import Call, Kind, Loops, Op, Work, types_of
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_box, sliding_output
+from .time_class import TimeClass
 
 __all__ = ["CONVOLUTION_OPERATORS", "unrolled_elements", "weight_axes"]
 
@@ -293,6 +294,23 @@ def _deformable_work(call: Call) -> Work:
     return Work(add=2 * steps + 2 * axes * points + bias, mul=steps + masked)
 
 
+def _time_of(geometry: _Geometry) -> str:
+    if geometry.groups > 1:
+        alone = geometry.groups == geometry.c_i
+        return TimeClass.DEPTHWISE_CONVOLUTION if alone else TimeClass.GROUPED_CONVOLUTION
+    return TimeClass.POINTWISE_CONVOLUTION if prod(geometry.taps) == 1 else TimeClass.DENSE_CONVOLUTION
+
+
+def _time(call: Call) -> str:
+    """Depthwise where each group has one channel of the input, else grouped; of one group pointwise where the kernel is one value."""
+    return _time_of(_geometry(call))
+
+
+def _transposed_time(call: Call) -> str:
+    """Depthwise where each group has one channel of the input, else grouped; of one group pointwise where the kernel is one value."""
+    return _time_of(_transposed_geometry(call))
+
+
 CONVOLUTION_OPERATORS: Final = (
     Op(
         "conv",
@@ -308,6 +326,7 @@ CONVOLUTION_OPERATORS: Final = (
         may_overwrite=_depthwise_overwrites,
         halo=_halo,
         parted=_parted,
+        time=_time,
     ),
     Op(
         "conv_transpose",
@@ -322,6 +341,7 @@ CONVOLUTION_OPERATORS: Final = (
         summary="transposed convolution; each product of an input value counts once",
         halo=_transposed_halo,
         parted=_transposed_parted,
+        time=_transposed_time,
     ),
     Op(
         "deformable_conv",
@@ -339,5 +359,6 @@ CONVOLUTION_OPERATORS: Final = (
         fuses=True,
         summary="convolution that samples its input at learned offsets, by linear interpolation",
         halo=needs_all,
+        time=_time,
     ),
 )

@@ -11,6 +11,7 @@ from weighbridge.graph import TensorType
 
 from .record import REQUIRED, Call, Keeps, Kind, Op, Traffic, Work, known_total, nothing
 from .rules import dtype_of, known, sizes_of
+from .time_class import TimeClass
 
 __all__ = ["EMBEDDING_OPERATORS"]
 
@@ -140,6 +141,7 @@ EMBEDDING_OPERATORS: Final = (
         attributes={"output_dtype": ""},
         summary="looks up rows of a table of weights; no MACs, and only the rows looked up are read",
         keeps=Keeps.OTHERS,
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "embedding_bag",
@@ -151,6 +153,7 @@ EMBEDDING_OPERATORS: Final = (
         attributes={"mode": "sum", "include_last_offset": False},
         summary="sum, mean or largest of the rows of a table in each bag of indices; no MACs",
         keeps=Keeps.OTHERS,
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "sparse_embedding_bag",
@@ -162,6 +165,7 @@ EMBEDDING_OPERATORS: Final = (
         attributes={"shape": REQUIRED, "mode": "sum"},
         summary="weighted sum or mean of the rows of a table in each row of a sparse tensor; no MACs",
         keeps=Keeps.OTHERS,
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "keyed_embedding",
@@ -172,6 +176,7 @@ EMBEDDING_OPERATORS: Final = (
         traffic=_keyed_traffic,
         summary="looks up rows of a table by their keys, and says which keys it has; no MACs",
         keeps=Keeps.OTHERS,
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "embedding_renorm",
@@ -180,5 +185,6 @@ EMBEDDING_OPERATORS: Final = (
         _renormalised,
         _renormalisation_work,
         summary="a table in which the rows looked up are scaled down to a largest norm",
+        time=TimeClass.LOOKUP,
     ),
 )

@@ -16,6 +16,7 @@ from weighbridge.graph import Attribute, TensorType
 from .halo import no_halo
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work, nothing
 from .rules import each, in_its_place, same, sizes_of
+from .time_class import TimeClass
 
 __all__ = ["FEATURE_OPERATORS"]
 
@@ -126,6 +127,7 @@ FEATURE_OPERATORS: Final = (
         _lookup,
         _search_work,
         summary="the value that a table has for a category, or another one where it has none",
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "one_hot_categories",

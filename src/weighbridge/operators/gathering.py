@@ -18,6 +18,7 @@ from .halo_axes import gather_halo
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import INT64, axes_of, dtype_of, known, same_rank, selects, sizes_of
 from .shapes import axis_of, broadcast
+from .time_class import TimeClass
 
 __all__ = ["COMBINED", "GATHERING_OPERATORS", "is_mask", "scatter_work"]
 
@@ -199,6 +200,7 @@ GATHERING_OPERATORS: Final = (
         attributes={"axis": 0, "batch_dims": 0},
         summary="slices along an axis, by index",
         halo=gather_halo,
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "gather_elements",
@@ -209,6 +211,7 @@ GATHERING_OPERATORS: Final = (
         traffic=selects("x"),
         attributes={"axis": 0},
         summary="an element for every index",
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "gather_nd",
@@ -219,6 +222,7 @@ GATHERING_OPERATORS: Final = (
         traffic=selects("x"),
         attributes={"batch_dims": 0},
         summary="slices by indices over several axes",
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "scatter_elements",
@@ -256,6 +260,7 @@ GATHERING_OPERATORS: Final = (
         traffic=selects("x"),
         attributes={"axes": REQUIRED},
         summary="elements by indices or masks over several axes at once",
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "index_put",

@@ -16,6 +16,7 @@ from weighbridge.graph import Attribute, TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import INT64, dtype_of, each, known, number, reads_nothing, sizes_of
+from .time_class import TimeClass
 
 __all__ = ["GENERATOR_OPERATORS"]
 
@@ -145,6 +146,7 @@ GENERATOR_OPERATORS: Final = (
         nothing,
         attributes={**_SHAPED, **_FLOAT},
         summary="one value everywhere",
+        time=TimeClass.COPY,
     ),
     Op(
         "range",

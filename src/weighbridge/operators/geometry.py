@@ -16,6 +16,7 @@ from .halo_axes import elementwise_along
 from .record import Call, Keeps, Kind, Op, Work
 from .rules import each
 from .shapes import axis_of, broadcast
+from .time_class import TimeClass
 
 __all__ = ["GEOMETRY_OPERATORS"]
 
@@ -80,6 +81,7 @@ GEOMETRY_OPERATORS: Final = (
         summary="the distance of every point of a to every point of b, by the norm of degree p",
         keeps=Keeps.OPERANDS,
         halo=no_halo,
+        time=TimeClass.OTHER,
     ),
     Op(
         "distances_within",
@@ -91,6 +93,7 @@ GEOMETRY_OPERATORS: Final = (
         summary="the distance of every pair of different points of a, by the norm of degree p",
         keeps=Keeps.OPERANDS,
         halo=no_halo,
+        time=TimeClass.OTHER,
     ),
     Op(
         "cross",

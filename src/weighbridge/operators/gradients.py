@@ -18,6 +18,7 @@ from .halo import no_halo
 from .record import REQUIRED, Call, Kind, Op, Work, nothing
 from .rules import INT64, dtype_of, each, in_its_place, known, selects, sizes_of
 from .shapes import asked_outputs, axis_of, broadcast
+from .time_class import TimeClass
 
 __all__ = ["GRADIENT_OPERATORS"]
 
@@ -184,6 +185,7 @@ GRADIENT_OPERATORS: Final = (
         each(add=2, mul=2),
         attributes=_AXIS,
         summary="y (dy - the sum of dy y over a row)",
+        time=TimeClass.SOFTMAX,
     ),
     Op(
         "log_softmax_gradient",
@@ -193,6 +195,7 @@ GRADIENT_OPERATORS: Final = (
         _log_softmax_work,
         attributes=_AXIS,
         summary="dy - exp(y) times the sum of dy over a row",
+        time=TimeClass.SOFTMAX,
     ),
     Op(
         "layer_norm_gradient",

@@ -12,6 +12,7 @@ from weighbridge.graph import TensorType
 
 from .record import Call, Kind, Op, nothing
 from .rules import INT64
+from .time_class import TimeClass
 
 __all__ = ["HASHING_OPERATORS"]
 
@@ -38,6 +39,7 @@ HASHING_OPERATORS: Final = (
         _find,
         nothing,
         summary="the values of keys in a table, and another value for a key that is not in it",
+        time=TimeClass.LOOKUP,
     ),
     Op(
         "hash_table_import",

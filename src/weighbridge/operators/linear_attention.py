@@ -15,6 +15,7 @@ from weighbridge.named_tuple import NamedTuple
 
 from .record import REQUIRED, Call, Kind, Loops, Op, Work, types_of
 from .shapes import asked_outputs
+from .time_class import TimeClass
 
 __all__ = ["LINEAR_ATTENTION_OPERATORS"]
 
@@ -101,5 +102,6 @@ LINEAR_ATTENTION_OPERATORS: Final = (
         multiplies=lambda call: types_of(call, "q", "k", "v", "state"),
         attributes={"heads": REQUIRED, "kv_heads": REQUIRED, "rule": "gated_delta", "outputs": ("y",)},
         summary="attention through a state that every token updates, its cost linear in the tokens",
+        time=TimeClass.ATTENTION,
     ),
 )

@@ -23,6 +23,7 @@ from .normalisation import log_softmax
 from .record import Call, Keeps, Kind, Op, Work
 from .rules import in_words, number
 from .shapes import asked_outputs, broadcast
+from .time_class import TimeClass
 
 __all__ = ["LOSS_OPERATORS"]
 
@@ -315,6 +316,7 @@ LOSS_OPERATORS: Final = (
         attributes={**_REDUCTION, "outputs": ("loss",)},
         summary="connectionist temporal classification: minus the log probability of all alignments of a sequence",
         keeps=Keeps.INPUT,
+        time=TimeClass.OTHER,
     ),
     Op(
         "rotary_embedding",
@@ -335,5 +337,6 @@ LOSS_OPERATORS: Final = (
         _determinant_work,
         summary="determinants of square matrices",
         keeps=Keeps.INPUT,
+        time=TimeClass.OTHER,
     ),
 )

@@ -30,6 +30,7 @@ from .halo_axes import all_but_images, along, from_axis_on, mean_variance_halo, 
 from .record import REQUIRED, Call, Keeps, Kind, Op, Work
 from .rules import axes_of, dtype_of, each
 from .shapes import asked_outputs, axis_of, broadcast
+from .time_class import TimeClass
 
 __all__ = ["NORMALISATION_OPERATORS", "SOFTMAX", "log_softmax"]
 
@@ -242,7 +243,17 @@ _SOFTMAX: Final[dict[str, Attribute]] = {"axis": -1, "flatten": False}
 
 def _softmax(name: str, work: Callable[[Call], Work], summary: str, more: Mapping[str, Attribute] | None = None) -> Op:
     attributes = {**_SOFTMAX, **(more or {})}
-    return Op(name, Kind.NORMALISATION, "x", _along_axis, work, attributes=attributes, summary=summary, halo=along)
+    return Op(
+        name,
+        Kind.NORMALISATION,
+        "x",
+        _along_axis,
+        work,
+        attributes=attributes,
+        summary=summary,
+        halo=along,
+        time=TimeClass.SOFTMAX,
+    )
 
 
 NORMALISATION_OPERATORS: Final = (

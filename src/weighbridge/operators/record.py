@@ -16,6 +16,7 @@ from weighbridge.graph import Attribute, TensorType
 from weighbridge.named_tuple import NamedTuple
 
 from .halo import Box, Needs, as_it_is, everywhere, no_halo, nothing_differs
+from .time_class import TimeClass
 
 __all__ = [
     "REQUIRED",
@@ -235,6 +236,19 @@ class Keeps:
 
 _HALOS: Final = dict.fromkeys((Kind.UNARY, Kind.ELEMENTWISE, Kind.IDENTITY), everywhere)
 _KEEPS: Final = {Kind.CONTRACTION: Keeps.OTHERS, Kind.UNARY: Keeps.INPUT, Kind.NORMALISATION: Keeps.INPUT}
+_TIMES: Final = {
+    Kind.CONTRACTION: TimeClass.LINEAR,
+    Kind.UNARY: TimeClass.ELEMENTWISE,
+    Kind.ELEMENTWISE: TimeClass.ELEMENTWISE,
+    Kind.QUANTISATION: TimeClass.ELEMENTWISE,
+    Kind.IDENTITY: TimeClass.NONE,
+    Kind.VIEW: TimeClass.NONE,
+    Kind.MOVE: TimeClass.COPY,
+    Kind.REDUCTION: TimeClass.POOLING,
+    Kind.POOLING: TimeClass.POOLING,
+    Kind.NORMALISATION: TimeClass.NORMALISATION,
+}
+"""The class of a kind's operators; those of the rest are ``other``."""
 
 
 def nothing(call: Call) -> Work:
@@ -285,6 +299,10 @@ class Op:
 
     ``keeps`` is what the backward pass needs of it (``Keeps``), "" for what its kind does: a contraction the operands that multiply
     each other, a function and a normalisation their input, everything else nothing.
+
+    ``time`` is the class of operators that it takes time as one of (``TimeClass``), or tells it of a call; "" for that of its kind.
+    ``linear`` is a ``matrix product`` where no weight is stored.
+    ``steps`` tells how many of its kernels start one after the other, where it is not one.
     """
 
     name: str
@@ -307,6 +325,8 @@ class Op:
     halo: Callable[[Call, Box], Needs | None] | None = None
     parted: Callable[[Call, Box, Needs, Needs], Mapping[str, Attribute]] = nothing_differs
     grain: Callable[[Call, Box], Box] = as_it_is
+    time: str | Callable[[Call], str] = ""
+    steps: Callable[[Call], int] | None = None
 
     @property
     def halo_rule(self) -> Callable[[Call, Box], Needs | None] | None:
@@ -326,6 +346,24 @@ class Op:
     def is_free(self) -> bool:
         """Whether it computes nothing at all, by rule."""
         return self.work is nothing and self.loops is None
+
+    @property
+    def timed_as(self) -> str | Callable[[Call], str]:
+        """The class of operators that it takes time as one of, "" for none, or the rule that tells it of a call."""
+        if self.view_of is not None:
+            return TimeClass.NONE
+        return self.time or _TIMES.get(self.kind, TimeClass.OTHER)
+
+    def time_class(self, call: Call, has_weights: bool) -> str:
+        """The class of operators that a call takes time as one of, "" where it takes none.
+
+        ``has_weights`` says whether a weight of it is stored.  Raises ``GraphError`` for a call that the rule does not have.
+        """
+        if self.does_nothing is not None and self.does_nothing(call):
+            return TimeClass.NONE
+        timed = self.timed_as
+        found = timed if isinstance(timed, str) else timed(call)
+        return TimeClass.MATRIX_PRODUCT if found == TimeClass.LINEAR and not has_weights else found
 
     def multiplied(self, call: Call) -> tuple[DType, ...]:
         """The element types that the contractions of a call multiply."""

@@ -27,6 +27,7 @@ from .quantisation import dynamic_quantisation
 from .record import REQUIRED, Call, Keeps, Kind, Loops, Op, Work, nothing, types_of
 from .rules import INT64, dtype_of, number, selects, sizes_of
 from .shapes import asked_outputs
+from .time_class import TimeClass
 from .unary import UNARY_OPERATORS
 
 __all__ = ["RECURRENT_OPERATORS", "activation"]
@@ -238,6 +239,11 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
         """
         return _products(cell, call)
 
+    def steps(call: Call) -> int:
+        """Every step of the sequences in every direction; of packed ones as many as the longest has at least."""
+        sizes = _sizes(cell, call)
+        return -(-sizes.rows // sizes.batch) * sizes.directions if sizes.batch else 0
+
     return Op(
         cell.name,
         Kind.CONTRACTION,
@@ -249,6 +255,8 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
         attributes=attributes,
         summary=summary,
         keeps=Keeps.OPERANDS,
+        time=TimeClass.RECURRENCE,
+        steps=steps,
     )
 
 

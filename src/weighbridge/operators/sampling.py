@@ -23,6 +23,7 @@ from .halo_sampling import part_shape, resize_halo, resize_parted, resized_axes
 from .record import REQUIRED, Call, Keeps, Kind, Op, Traffic, Work, read_all_write_all
 from .rules import axes_of, selects, sizes_of, when_known
 from .shapes import asked_outputs
+from .time_class import TimeClass
 
 __all__ = ["SAMPLING_OPERATORS"]
 
@@ -251,6 +252,7 @@ SAMPLING_OPERATORS: Final = (
         _affine_grid_work,
         attributes={"size": REQUIRED},
         summary="positions of an image's elements under an affine map",
+        time=TimeClass.ELEMENTWISE,
     ),
     Op(
         "grid_sample",

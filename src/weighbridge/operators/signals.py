@@ -18,6 +18,7 @@ from weighbridge.graph import TensorType
 
 from .record import REQUIRED, Call, Kind, Op, Work
 from .rules import dtype_of, known, sizes_of
+from .time_class import TimeClass
 
 __all__ = ["SIGNAL_OPERATORS"]
 
@@ -106,6 +107,7 @@ SIGNAL_OPERATORS: Final = (
         _projection_work,
         attributes={"apart": False},
         summary="bits of hashes of all rows, by the sign of their weighted sum",
+        time=TimeClass.OTHER,
     ),
     Op(
         "image_decoder",
@@ -114,5 +116,6 @@ SIGNAL_OPERATORS: Final = (
         _image,
         _image_work,
         summary="the image that an encoded file holds",
+        time=TimeClass.OTHER,
     ),
 )

@@ -11,6 +11,7 @@ from weighbridge.graph import TensorType
 from .halo import no_halo
 from .record import Call, Keeps, Kind, Op, Work
 from .shapes import broadcast
+from .time_class import TimeClass
 
 __all__ = ["SOLVING_OPERATORS"]
 
@@ -55,6 +56,7 @@ SOLVING_OPERATORS: Final = (
         summary="inverses of square matrices",
         keeps=Keeps.INPUT,
         halo=no_halo,
+        time=TimeClass.OTHER,
     ),
     Op(
         "triangular_solve",
@@ -66,5 +68,6 @@ SOLVING_OPERATORS: Final = (
         summary="x of a x = b (or x a = b) for a triangular a, by substitution",
         keeps=Keeps.OPERANDS,
         halo=no_halo,
+        time=TimeClass.OTHER,
     ),
 )

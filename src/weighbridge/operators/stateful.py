@@ -32,6 +32,7 @@ from .quantisation import dynamic_quantisation
 from .record import Call, Keeps, Kind, Loops, Op, Traffic, Work, known_total, types_of
 from .recurrent import activation
 from .rules import dtype_of, number
+from .time_class import TimeClass
 
 __all__ = ["STATEFUL_OPERATORS"]
 
@@ -310,6 +311,12 @@ def _svdf_work(call: Call) -> Work:
     return work
 
 
+def _steps(call: Call) -> int:
+    """Every step of the sequences in every direction."""
+    sides = [_direction(call, prefix) for prefix in _directions(call)]
+    return sum(one.rows // one.batch for one in sides if one.batch)
+
+
 _LSTM: Final = (
     "*{0}w:weight{1} *{0}r:weight{1} *{0}b:bias? *{0}p:affine? *{0}norm:affine? {0}projection:weight? {0}projection_b:bias? "
     "{0}h{1} {0}c{1} *{0}aux_w:weight?"
@@ -346,6 +353,8 @@ STATEFUL_OPERATORS: Final = (
         keeps=Keeps.OPERANDS,
         attributes=_layer_attributes(clip=0.0, projection_clip=0.0),
         summary="long short-term memory that keeps its states, with weights for every gate, in one or two directions",
+        time=TimeClass.RECURRENCE,
+        steps=_steps,
     ),
     Op(
         "stateful_rnn",
@@ -359,6 +368,8 @@ STATEFUL_OPERATORS: Final = (
         keeps=Keeps.OPERANDS,
         attributes=_layer_attributes(),
         summary="simple recurrent layer that keeps its state, in one or two directions",
+        time=TimeClass.RECURRENCE,
+        steps=_steps,
     ),
     Op(
         "svdf",
@@ -372,5 +383,6 @@ STATEFUL_OPERATORS: Final = (
         attributes={"rank": 1, "quantisation": "by_operands", "output_dtype": ""},
         fuses=True,
         summary="filters over features and then over the last steps, which it keeps; adds up ``rank`` filters a unit",
+        time=TimeClass.RECURRENCE,
     ),
 )

@@ -25,6 +25,7 @@ from weighbridge.named_tuple import NamedTuple
 
 from .halo import no_halo
 from .record import REQUIRED, Call, Kind, Loops, Op, Work
+from .time_class import TimeClass
 
 __all__ = ["TRAINING_OPERATORS"]
 
@@ -110,6 +111,7 @@ TRAINING_OPERATORS: Final = (
         loops=_gradient_loops,
         attributes={"products": REQUIRED},
         summary="derivatives of a tensor of the graph by others, backward through what lies between them",
+        time=TimeClass.OTHER,
     ),
     Op(
         "optimiser_step",

@@ -1,0 +1,76 @@
+"""How fast a runtime was measured to run each class of operators on a machine, and what that expects of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from weighbridge.devices.measured import Amount
+from weighbridge.operators.time_class import TIME_CLASSES
+
+__all__ = ["TIME_CLASSES", "ClassRates", "Timed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRates:
+    """What one class of operators takes, one of ``TIME_CLASSES``.
+
+    Seconds = MACs / ``macs_per_s`` + bytes / ``bytes_per_s`` + special functions / ``special_per_s`` + steps x ``overhead_s``, and all that
+    over ``efficiency``.
+
+    Rates and overhead are those of single operators, None where such a term takes no time; ``efficiency`` is how much of that speed the
+    class reached inside of whole networks, None where no network was measured.
+    """
+
+    operators: str
+    macs_per_s: Amount | None = None
+    bytes_per_s: Amount | None = None
+    special_per_s: Amount | None = None
+    overhead_s: Amount | None = None
+    efficiency: Amount | None = None
+
+    @property
+    def figures(self) -> tuple[Amount, ...]:
+        """Every number, in the order of the file."""
+        found = (self.macs_per_s, self.bytes_per_s, self.special_per_s, self.overhead_s, self.efficiency)
+        return tuple(one for one in found if one is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One runtime on this machine, at one precision with so many threads: rates by class of operators, fitted to what it took.
+
+    ``fuses`` says whether the runtime merges normalisations and functions into what they follow, so that the deployed graph is what runs.
+    ``call_s`` is what a run takes beside its operators.  ``least`` and ``most`` hold four of five networks that had no part in the fit:
+    measured time over expected one; None where no network was measured.  ``networks`` are how many were.
+    """
+
+    runtime: str
+    version: str
+    mode: str
+    precision: str
+    threads: int
+    fuses: bool
+    conditions: str
+    classes: tuple[ClassRates, ...]
+    call_s: Amount | None = None
+    least: Amount | None = None
+    most: Amount | None = None
+    networks: int = 0
+    least_macs: Amount | None = None
+    most_macs: Amount | None = None
+
+    def rates(self, operators: str) -> ClassRates | None:
+        """The entry of a class, or None: no class stands in for another."""
+        return next((one for one in self.classes if one.operators == operators), None)
+
+    @property
+    def figures(self) -> tuple[Amount, ...]:
+        """Every number, in the order of the file."""
+        return tuple(self._figures())
+
+    def _figures(self) -> Iterator[Amount]:
+        for one in self.classes:
+            yield from one.figures
+        beside = (self.call_s, self.least, self.most, self.least_macs, self.most_macs)
+        yield from (one for one in beside if one is not None)
