@@ -1,4 +1,4 @@
-"""A network in a process of its own, ready to be run: what a runtime does to that process ends no measurement but its own."""
+"""Networks in a process of their own, ready to be run: what a runtime does to that process ends no measurement but its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _LAST_WORDS: Final = 2_000
 class Apart:
     """A process in which ``runtime`` runs what ``order`` says, held to the logical processors ``pinned`` where there are any.
 
-    ``with`` ends it, and whatever it started: at once where an error or the user ends the measurement.
+    ``with`` ends it, and whatever it started: at once where an error or the user ends the measurement.  It may hold more than one network
+    ready, each under a number; that of the first is 0.
 
     Raises what the runner does, ``BadSpec`` for processors that it cannot be held to, and ``MeasureError`` where the process ends without
     an answer.
@@ -41,7 +42,7 @@ class Apart:
     def __init__(
         self, runtime: str, order: Order, pinned: Sequence[int] = (), *, command: Sequence[str] = _COMMAND
     ) -> None:
-        self._source = order.source
+        self._source, self._runtime, self._made = order.source, runtime, 0
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
         self._process = subprocess.Popen(  # noqa: S603 (this module's own command, no shell)
             command,
@@ -56,11 +57,10 @@ class Apart:
         try:
             if pinned:
                 _hold(self._process.pid, pinned)
-            said = self._asked({"do": "ready", "runtime": runtime, "order": order._asdict()})
+            self.about = self._ready(order)
         except BaseException:
             self.kill()
             raise
-        self.about = _about(said)
 
     def __enter__(self) -> Apart:
         return self
@@ -76,14 +76,24 @@ class Apart:
         """That of the process."""
         return self._process.pid
 
-    def samples(self, count: int, runs: int) -> Sequence[float]:
+    def also(self, order: Order) -> int:
+        """The number under which a further network is held ready; with as many threads as the first one."""
+        self._made += 1
+        self._ready(order)
+        return self._made
+
+    def drop(self, number: int) -> None:
+        """Hold that network no longer."""
+        self._asked({"do": "drop", "number": number})
+
+    def samples(self, count: int, runs: int, number: int = 0) -> Sequence[float]:
         """The seconds of one run in each of ``count`` samples of ``runs`` runs."""
-        found: Sequence[float] = self._asked({"do": "samples", "count": count, "runs": runs})
+        found: Sequence[float] = self._asked({"do": "samples", "number": number, "count": count, "runs": runs})
         return found
 
     def profile(self, runs: int) -> Profile | None:
-        """What the runtime's own profiler says of so many runs; None where it has none."""
-        said = self._asked({"do": "profile", "runs": runs})
+        """What the runtime's own profiler says of so many runs of the first network; None where it has none."""
+        said = self._asked({"do": "profile", "number": 0, "runs": runs})
         if said is None:
             return None
         method, counted, total, classes = said
@@ -110,6 +120,10 @@ class Apart:
             with suppress(OSError):
                 if stream is not None:
                     stream.close()
+
+    def _ready(self, order: Order) -> About:
+        request = {"do": "ready", "number": self._made, "runtime": self._runtime, "order": order._asdict()}
+        return _about(self._asked(request))
 
     def _asked(self, request: Mapping[str, Any]) -> Any:
         there, back = self._process.stdin, self._process.stdout

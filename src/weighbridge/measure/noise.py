@@ -10,7 +10,7 @@ from weighbridge.measure.summary import Summary, median_interval
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import seconds
 
-__all__ = ["Load", "drift", "noises", "together"]
+__all__ = ["Load", "drift", "noises", "noises_of_load", "together"]
 
 _OTHERS: Final = 0.05
 """A twentieth of one processor's time: more of it taken by others is told."""
@@ -93,8 +93,13 @@ def noises(
     ``wanted`` is the half width asked for, relative.  ``load`` is that of the whole measurement, ``rounds`` that of each of its rounds,
     in which a disturbance shows that is too short for the whole.
     """
+    return (*_of_samples(samples_s, found, wanted), *noises_of_load(load, rounds))
+
+
+def noises_of_load(load: Load | None, rounds: Sequence[Load] = ()) -> tuple[str, ...]:
+    """What of that is no matter of one network: what the machine did meanwhile."""
     of_load = () if load is None else _of_load(load)
-    return (*_of_samples(samples_s, found, wanted), *of_load, *_of_rounds(rounds), *_of_frequencies(load, rounds))
+    return (*of_load, *_of_rounds(rounds), *_of_frequencies(load, rounds))
 
 
 def _of_samples(samples_s: Sequence[float], found: Summary, wanted: float) -> Iterator[str]:

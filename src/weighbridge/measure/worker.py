@@ -1,4 +1,4 @@
-"""The process that a network is measured in: started with the number of threads in its environment, told what to do line by line.
+"""The process that networks are measured in: started with the number of threads in its environment, told what to do line by line.
 
 A request is a line of JSON on the standard input, an answer one on what was the standard output: what a runtime writes there goes to
 the standard error instead.  Where the process ends without an answer, the runtime ended it.
@@ -18,6 +18,7 @@ from typing import IO, Any, Final
 from weighbridge.errors import MeasureError, MissingExtra, WeighbridgeError, internal
 from weighbridge.measure.runners.refusal import refusal
 from weighbridge.measure.runners.runner import Order, Runner
+from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["MODULES", "main"]
 
@@ -25,6 +26,7 @@ MODULES: Final[Mapping[str, tuple[str, str]]] = {
     "onnxruntime": ("weighbridge.measure.runners.with_onnxruntime", "measure"),
     "pytorch": ("weighbridge.measure.runners.with_torch", "torch"),
     "litert": ("weighbridge.measure.runners.with_litert", "measure"),
+    "numpy": ("weighbridge.measure.micro.with_numpy", "measure"),
 }
 """By the name of a runtime the module that runs it, and the extra that installs it."""
 
@@ -34,29 +36,39 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks is told, and ends this process
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    runner: Runner | None = None
-    ran = "", ""
+    held: dict[int, _Held] = {}
     for line in sys.stdin:
         request = json.loads(line)
+        number = request.get("number", 0)
         try:
             if request["do"] == "ready":
-                runner = _ready(request)
-                said: Any = runner.about._asdict()
+                held[number] = one = _ready(request)
+                said: Any = one.runner.about._asdict()
                 gc.collect()
                 gc.freeze()
                 gc.disable()  # no collection in the middle of a run
-                ran = request["runtime"], request["order"]["source"]
-            elif runner is None:
+            elif number not in held:
                 raise MeasureError("nothing is ready to run")
+            elif request["do"] == "drop":
+                del held[number]
+                said = None
             else:
-                said = _ran(runner, request, *ran)
+                said = _ran(held[number], request)
         except Exception as error:
             _answer(answers, error=_told(error))
         else:
             _answer(answers, said=said)
 
 
-def _ready(request: Mapping[str, Any]) -> Runner:
+class _Held(NamedTuple):
+    """What is ready to run, by which runtime, and what it was made of."""
+
+    runner: Runner
+    runtime: str
+    source: str
+
+
+def _ready(request: Mapping[str, Any]) -> _Held:
     name, extra = MODULES[request["runtime"]]
     try:
         module = import_module(name)
@@ -65,8 +77,7 @@ def _ready(request: Mapping[str, Any]) -> Runner:
         raise MissingExtra(what, hint=f"pip install 'weighbridge[{extra}]'") from None
     order = Order(**request["order"])
     shapes = {key: (tuple(shape), dtype) for key, (shape, dtype) in order.inputs.items()}
-    made: Runner = module.ready(order._replace(inputs=shapes))
-    return made
+    return _Held(module.ready(order._replace(inputs=shapes)), request["runtime"], order.source)
 
 
 _DOES: Final[Mapping[str, Callable[[Runner, Mapping[str, Any]], Any]]] = {
@@ -75,14 +86,14 @@ _DOES: Final[Mapping[str, Callable[[Runner, Mapping[str, Any]], Any]]] = {
 }
 
 
-def _ran(runner: Runner, request: Mapping[str, Any], runtime: str, source: str) -> Any:
+def _ran(held: _Held, request: Mapping[str, Any]) -> Any:
     """What the runner says.  It has run the network before: what fails now is the runtime's."""
     try:
-        return _DOES[request["do"]](runner, request)
+        return _DOES[request["do"]](held.runner, request)
     except WeighbridgeError:
         raise
     except Exception as error:
-        raise refusal(runtime, error, source) from None
+        raise refusal(held.runtime, error, held.source) from None
 
 
 def _told(error: Exception) -> dict[str, Any]:

@@ -47,7 +47,10 @@ class OperatorTime(NamedTuple):
 
 
 class SuiteTimes(NamedTuple):
-    """The times of single operators in one runtime, taken in turns, and the conditions; ``notes`` say what was left out, and why."""
+    """The times of single operators in one runtime, taken in so many ``rounds``, and the conditions.
+
+    ``noise`` says what disturbed it, ``notes`` what was left out, and why.
+    """
 
     runtime: str
     version: str
@@ -59,6 +62,7 @@ class SuiteTimes(NamedTuple):
     times: tuple[OperatorTime, ...]
     pinned: tuple[int, ...] = ()
     rounds: int = 0
+    noise: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -79,7 +83,10 @@ class Bandwidth(NamedTuple):
 
 
 class MachineTimes(NamedTuple):
-    """How fast a machine multiplied matrices, by precision, and moved bytes, by working set; ``notes`` say what was left out, and why."""
+    """How fast a machine multiplied matrices, by precision, and moved bytes, by working set.
+
+    ``noise`` says what disturbed it, ``notes`` what was left out, and why.
+    """
 
     rates: tuple[Rate, ...]
     bandwidths: tuple[Bandwidth, ...]
@@ -87,4 +94,5 @@ class MachineTimes(NamedTuple):
     threads: int
     libraries: Mapping[str, str]
     pinned: tuple[int, ...] = ()
+    noise: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What PyTorch runs: a model that a library builds by name, with values made up, or an exported program."""
+"""What PyTorch runs: a model that a library builds by name, with values made up, an exported program, or a single operator."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import torch
 from weighbridge.errors import MeasureError
 from weighbridge.frontends.torch_inputs import TensorSpec
 from weighbridge.frontends.torch_sources import built_named
+from weighbridge.measure.micro.twins import single
 from weighbridge.measure.runners.refusal import refusal
 from weighbridge.measure.runners.runner import Order
 from weighbridge.named_tuple import NamedTuple
@@ -42,6 +43,10 @@ class Model(NamedTuple):
 
 def model_of(order: Order) -> Model:
     """The model of ``order``.  Raises what building it does, and ``MeasureError`` for a program that PyTorch does not load."""
+    module = single(order.source)
+    if module is not None:
+        inputs = tuple(Input(name, tuple(shape), dtype) for name, (shape, dtype) in order.inputs.items())
+        return Model(module, inputs, lambda tensors: (tuple(tensors), {}))
     return _exported(order) if Path(order.source).is_file() else _named(order)
 
 
