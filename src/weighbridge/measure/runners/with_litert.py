@@ -13,7 +13,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from weighbridge.errors import BadSpec, MeasureError, WeighbridgeError
 from weighbridge.measure.conditions import InputShape
 from weighbridge.measure.runners.filled import filled
-from weighbridge.measure.runners.refusal import refusal
+from weighbridge.measure.runners.refusal import fixed, refusal
 from weighbridge.measure.runners.runner import About, Order, libraries, timed
 
 __all__ = ["LiteRT", "ready"]
@@ -128,9 +128,7 @@ def _check(one: Mapping[str, Any], shape: tuple[int, ...], source: str) -> None:
     signed = tuple(map(int, one.get("shape_signature", ())))
     own = signed if len(signed) == len(one["shape"]) else tuple(map(int, one["shape"]))
     if len(own) != len(shape) or any(size not in (-1, asked) for size, asked in zip(own, shape, strict=True)):
-        fixed, asked_for = ("x".join("?" if size == -1 else str(size) for size in sizes) for sizes in (own, shape))
-        what = f"its input {one['name']} is fixed at {fixed}, and {asked_for} was asked for"
-        raise MeasureError(what, where=source, hint="leave the batch and the shapes as they are in the file")
+        raise fixed(one["name"], [None if size == -1 else size for size in own], shape, source)
 
 
 def _left_out(interpreter: Any, mode: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from weighbridge.measure.conditions import InputShape
 from weighbridge.measure.record import Profile, ProfiledClass
 from weighbridge.measure.runners.filled import filled
 from weighbridge.measure.runners.nvidia import processor
-from weighbridge.measure.runners.refusal import refusal
+from weighbridge.measure.runners.refusal import fixed, refusal
 from weighbridge.measure.runners.runner import About, Order, libraries, timed
 
 __all__ = ["OnnxRuntime", "ready"]
@@ -109,10 +109,19 @@ def _shape(one: Any, order: Order) -> tuple[tuple[int, ...], str]:
     if dtype is None:
         raise MeasureError(f"its input {one.name} is a {one.type}, which cannot be filled", where=order.source)
     if one.name in order.inputs:
-        return tuple(order.inputs[one.name][0]), dtype
+        shape = tuple(order.inputs[one.name][0])
+        _check(one, shape, order.source)
+        return shape, dtype
     if not all(isinstance(size, int) for size in one.shape):
         raise BadSpec(f"the size of input {one.name} is open", where=order.source, hint="give its shape with --input")
     return tuple(one.shape), dtype
+
+
+def _check(one: Any, shape: tuple[int, ...], source: str) -> None:
+    """Raises ``MeasureError`` where the file fixes a size that was asked for otherwise."""
+    own = [size if isinstance(size, int) else None for size in one.shape]
+    if len(own) != len(shape) or any(size not in (None, asked) for size, asked in zip(own, shape, strict=True)):
+        raise fixed(one.name, own, shape, source)
 
 
 def _profile(events: Sequence[Mapping[str, Any]], runs: int) -> Profile:
