@@ -28,6 +28,7 @@ from weighbridge.devices.device import (
     Peak,
 )
 from weighbridge.devices.measured import Efficiency, Measured, Power
+from weighbridge.devices.timed import TIME_CLASSES, ClassRates, Timed
 from weighbridge.memory import POLICIES
 from weighbridge.report import measured, measured_history
 
@@ -169,6 +170,7 @@ def test_the_device_format_is_told_key_by_key() -> None:
     keys = [(field.name, field.default) for record in (Device, Figure, Peak, Memory) for field in fields(record)]
     keys += [(field.name, field.default) for record in (OperationEnergy, AccessEnergy) for field in fields(record)]
     keys += [(field.name, field.default) for record in (Measured, Efficiency, Power) for field in fields(record)]
+    keys += [(field.name, field.default) for record in (Timed, ClassRates) for field in fields(record)]
     # A device's own table of energies has the device's name and title.
     keys += [(one.name, one.default) for one in fields(EnergyTable) if one.name not in ("name", "title")]
     assert sorted(told) == sorted((key.rstrip("_"), "yes" if default is MISSING else "no") for key, default in keys)
@@ -179,5 +181,8 @@ def test_the_device_format_names_every_precision_operation_and_kind() -> None:
     precisions, operations = (next(row for row in rows if f"| `{key}` |" in row) for key in ("precision", "operation"))
     assert re.findall(r"`(\w+)`", precisions)[1:] == list(PRECISIONS)
     assert re.findall(r"`(\w+)`", operations)[1:] == list(OPERATIONS)
+    classes = rows[rows.index("| class | what is of it |") + 2 :]
+    assert [re.match(r"\| `([\w ]+)` \|", row)[1] for row in classes[: len(TIME_CLASSES)]] == list(TIME_CLASSES)
+    assert not classes[len(TIME_CLASSES)]
     kinds = rows[rows.index("| kind | what it is | where weights and activations lie |") + 2 :]
     assert [re.match(r"\| `(\w+)` \|", row)[1] for row in kinds[: len(KINDS)]] == list(KINDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weighbridge.devices.measured import Amount, Measured
+from weighbridge.devices.timed import Timed
 
 __all__ = [
     "ACTIVATIONS",
@@ -66,12 +67,16 @@ OPERATIONS = (ADD, MULTIPLY)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number above zero and where it comes from; ``verified`` is False where it is derived, remembered or second-hand."""
+    """A number above zero and where it comes from; ``verified`` is False where it is derived, remembered or second-hand.
+
+    ``measured`` says that it was reached on the device itself, and that no data sheet states it.
+    """
 
     value: int
     source: str
     verified: bool = True
     note: str = ""
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +172,8 @@ class Device:
     """One device.  Where several memories can hold the same, those that are named first are preferred.
 
     ``kernel_library`` is what a runtime for microcontrollers is built with there; "" is unknown.  ``measured`` has what kernels
-    were measured to reach, one entry for each library and precision; a rate of ``peaks`` is what none exceeds.
+    were measured to reach, one entry for each library and precision; a rate of ``peaks`` is what none exceeds.  ``timed`` has what
+    runtimes were measured to take by class of operators, one entry for each runtime, precision, number of threads and mode.
     """
 
     name: str
@@ -181,6 +187,7 @@ class Device:
     energy: EnergyTable | None = None
     kernel_library: str = ""
     measured: tuple[Measured, ...] = ()
+    timed: tuple[Timed, ...] = ()
 
     @property
     def is_microcontroller(self) -> bool:
@@ -203,6 +210,7 @@ class Device:
             numbers += (memory.bytes, memory.bandwidth_bytes_per_s, memory.reserved_bytes, memory.largest_block_bytes)
         numbers += self.energy.figures if self.energy else ()
         numbers += (number for one in self.measured for number in one.figures)
+        numbers += (number for one in self.timed for number in one.figures)
         return tuple(number for number in numbers if number is not None)
 
     @property

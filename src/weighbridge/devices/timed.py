@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weighbridge.devices.measured import Amount
 from weighbridge.operators.time_class import TIME_CLASSES
 
-__all__ = ["TIME_CLASSES", "ClassRates", "Timed"]
+__all__ = ["TIME_CLASSES", "ClassRates", "Timed", "names_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,11 @@ class Timed:
     least_macs: Amount | None = None
     most_macs: Amount | None = None
 
+    @property
+    def thread_count(self) -> str:
+        """In words: ``2 threads``."""
+        return f"{self.threads:,} thread{'' if self.threads == 1 else 's'}"
+
     def rates(self, operators: str) -> ClassRates | None:
         """The entry of a class, or None: no class stands in for another."""
         return next((one for one in self.classes if one.operators == operators), None)
@@ -74,3 +79,18 @@ class Timed:
             yield from one.figures
         beside = (self.call_s, self.least, self.most, self.least_macs, self.most_macs)
         yield from (one for one in beside if one is not None)
+
+
+def names_of(entries: Sequence[Timed]) -> tuple[str, ...]:
+    """What to call each: the runtime with its version, and also its mode and its threads where others at its precision differ in them."""
+    return tuple(_name(one, [other for other in entries if _runs(other) == _runs(one)]) for one in entries)
+
+
+def _runs(one: Timed) -> tuple[str, str, str]:
+    return one.runtime, one.version, one.precision
+
+
+def _name(one: Timed, alike: Sequence[Timed]) -> str:
+    mode = f" {one.mode}" if any(other.mode != one.mode for other in alike) else ""
+    threads = f", {one.thread_count}" if any(other.threads != one.threads for other in alike) else ""
+    return f"{one.runtime} {one.version}{mode}{threads}"

@@ -9,11 +9,12 @@ from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device
 from weighbridge.devices.measured import CONVOLUTION, FULLY_CONNECTED, Measured
+from weighbridge.estimates.class_time import time_of
 from weighbridge.estimates.demand import Demand, NodeDemand
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import rough_ratio
 
-__all__ = ["NOT_MEASURED", "Expected", "expected", "operators_of"]
+__all__ = ["NOT_MEASURED", "Expected", "expected", "operators_of", "time_of"]
 
 NOT_MEASURED: Final = "no expected time: the device's file has no measured efficiencies"
 """The note of a microcontroller whose kernels nobody measured."""
