@@ -14,7 +14,7 @@ from threading import Timer
 import psutil
 import pytest
 
-from tests.measure.orders import onnx_file, order
+from tests.measure.orders import endless_file, onnx_file, order
 from weighbridge.errors import BadSpec, MeasureError, MissingExtra
 from weighbridge.measure.apart import Apart
 
@@ -196,3 +196,18 @@ def test_what_fails_later_is_the_runtimes_and_the_process_goes_on() -> None:
             apart.profile(1)
     with pytest.raises(MeasureError, match="there is not enough memory for it; try a smaller batch"):
         Apart("fake", order("a", mode="no memory"), command=command)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="processes of a group are of Unix")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_does_not_outlast_who_asked_for_it(how: signal.Signals, tmp_path: Path) -> None:
+    """The command is ended in the middle of a run that never ends, and can tell nobody."""
+    path = endless_file(tmp_path / "endless.onnx")
+    command = [sys.executable, "-m", "weighbridge", "measure", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as asking:
+        worker = psutil.Process(_family(asking.pid)[1])
+        while worker.cpu_times().user + worker.cpu_times().system < 1:  # its libraries are loaded, and it runs
+            time.sleep(0.05)
+        asking.send_signal(how)
+        asking.wait()
+    assert _is_gone(worker.pid)

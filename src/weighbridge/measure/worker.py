@@ -11,8 +11,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from queue import SimpleQueue
+from threading import Thread
 from typing import IO, Any, Final
 
 from weighbridge.errors import MeasureError, MissingExtra, WeighbridgeError, internal
@@ -29,6 +32,7 @@ MODULES: Final[Mapping[str, tuple[str, str]]] = {
     "numpy": ("weighbridge.measure.micro.with_numpy", "measure"),
 }
 """By the name of a runtime the module that runs it, and the extra that installs it."""
+_GRACE_S: Final = 1.0
 
 
 def main() -> None:
@@ -37,7 +41,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     held: dict[int, _Held] = {}
-    for line in sys.stdin:
+    for line in _lines():
         request = json.loads(line)
         number = request.get("number", 0)
         try:
@@ -58,6 +62,25 @@ def main() -> None:
             _answer(answers, error=_told(error))
         else:
             _answer(answers, said=said)
+
+
+def _lines() -> Iterator[str]:
+    """Lines of the standard input, which ends where nobody asks any more, however that ended: then this process does, within a second,
+    in the middle of a run and with all that it started, as no run may outlast who wanted to know of it.
+    """
+    found: SimpleQueue[str] = SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            found.put(line)
+        found.put("")
+        time.sleep(_GRACE_S)
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    Thread(target=read, daemon=True).start()  # it waits for the system, and takes no time from a run
+    return iter(found.get, "")
 
 
 class _Held(NamedTuple):
