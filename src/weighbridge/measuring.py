@@ -34,7 +34,8 @@ from weighbridge.written import shown, whole
 
 __all__ = ["measured"]
 
-_MOST_THREADS: Final = 4_096
+_MOST_THREADS: Final = 16
+"""Of one run, on each logical processor: thousands that wait for each other halt the machine."""
 _MOST_STREAMS: Final = 64
 _MOST_S: Final = 86_400.0
 
@@ -88,12 +89,13 @@ def measured(  # noqa: PLR0913 - the options are those of the command
     allowed = check_although(tuple(although))
     rate = None if fps is None else fps_of(fps)
     devices = devices_of(on)
+    if precision is not None and not devices:
+        hint = "name a device; the network runs in the precision that it has"
+        raise BadSpec("a precision is that of a floor", where="precision", hint=hint)
     if record is not None:
         check_place(record)
     runnables = _runnables((source, *others), given, _How(values or {}, runtime, mode, threads, pin, streams))
     sizes = _sizes(batches, runnables, batch)
-    if energy and streams > 1:
-        raise BadSpec("of several streams no energy is read", where="energy", hint="leave one of the two out")
     tell = progress or quietly
     together = [runnables] if not sizes else [[_at_batch(runnables[0], size)] for size in sizes]
     weighed = [_weighed(one, devices, precision, tell) for row in together for one in row] if devices else []
@@ -147,11 +149,10 @@ def _runnables(sources: Sequence[Source], given: Given, how: _How) -> list[Runna
     if made is not None:
         hint = "export it: torch.export.save writes a .pt2, torch.onnx.export an .onnx"
         raise BadSpec("what a Python file makes cannot be run in a process of its own", where=made, hint=hint)
+    most = _MOST_THREADS * (os.cpu_count() or 1)
     each = [_each(getattr(how, name), len(sources), name) for name in ("runtime", "mode", "threads")]
     return [
-        Runnable(
-            source, given, str(runtime), str(mode), _counted(count, "threads", _MOST_THREADS), pinned, values, streams
-        )
+        Runnable(source, given, str(runtime), str(mode), _counted(count, "threads", most), pinned, values, streams)
         for source, runtime, mode, count in zip(sources, *each, strict=True)
     ]
 

@@ -225,6 +225,20 @@ def test_an_energy_is_shown_with_its_interval(
     assert "package 0" in capsys.readouterr().out or code == 2
 
 
+def test_the_energy_of_streams_is_that_of_a_run_of_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A joule between any two readings: each is one of twice as many runs as one stream makes."""
+    drawn = iter(range(10**6))
+    counter = Counter("package 0", lambda: float(next(drawn)))
+    monkeypatch.setattr("weighbridge.running.meter_of_processor", lambda: Meter("a counter of steps", (counter,)))
+    monkeypatch.setattr("weighbridge.measure.energy._SLICE_S", 1e-9)
+    code = main(["measure", "tiny.onnx", "--batch", "1", *QUICK, "--streams", "2", "--energy", "--json", "x.json"])
+    (one,) = json.loads(Path("x.json").read_text())["measurements"]
+    assert one["energy"]["runs"] == 2 * 12
+    assert (code == 0) == (one["energy"]["energy_j"] is not None)
+
+
 def test_values_of_an_input_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     np.save("x.npy", np.zeros((1, 3, 16, 16), np.float32))
     assert main(["measure", "tiny.onnx", "--batch", "1", *QUICK, "--values", "x=x.npy"]) == 0
@@ -239,7 +253,8 @@ def test_values_of_an_input_come_from_a_file(capsys: pytest.CaptureFixture[str])
         (("tiny.onnx",), "--batch"),
         (("tiny.onnx", "--batch", "1", "--runtime", "litert"), "litert runs no onnx"),
         (("tiny.onnx", "--batch", "1", "--mode", "Nowhere"), "onnxruntime has no Nowhere here"),
-        (("tiny.onnx", "--batch", "1", "--threads", "0"), "must be from 1 to 4,096, not 0"),
+        (("tiny.onnx", "--batch", "1", "--threads", "0"), "must be from 1 to 64, not 0"),
+        (("tiny.onnx", "--batch", "1", "--threads", "65"), "must be from 1 to 64, not 65"),
         (("tiny.onnx", "--batch", "1", "--threads", "-1"), "'-1' is no whole number"),
         (("tiny.onnx", "--batch", "1", "--threads", "1,2"), "2 for 1 source"),
         (("tiny.onnx", "--batch", "1", "--pin", "99999"), "there is no processor 99999"),
@@ -250,25 +265,28 @@ def test_values_of_an_input_come_from_a_file(capsys: pytest.CaptureFixture[str])
         (("tiny.onnx", "--batch", "1", "--streams", "0"), "--streams"),
         (("tiny.onnx", "--batch", "1", "--batch-sweep", "1,2"), "batches to go through, and a batch as well"),
         (("tiny.onnx", "--batch-sweep", "1,x"), "'x' is no whole number"),
-        (("tiny.onnx", "--batch-sweep", "0,1"), "no different batch sizes"),
+        (("tiny.onnx", "--batch-sweep", "0,1"), "--batch-sweep: these are no different batch sizes"),
         (("tiny.onnx", "other.onnx", "--batch-sweep", "1,2"), "several sources as well"),
-        (("fixed.onnx", "--batch-sweep", "1,4"), "batch 1: fixed.onnx: onnxruntime refuses it: "),
+        (("fixed.onnx", "--batch-sweep", "1,4"), "batch 1: fixed.onnx: its input x is fixed at 4x3x16x16"),
+        (("fixed.onnx", "--batch", "1"), "fixed.onnx: its input x is fixed at 4x3x16x16, and 1x3x16x16 was asked for"),
         (("tiny.onnx", "--batch", "1", "--values", "x"), "'x' names no values of an input"),
         (("tiny.onnx", "--batch", "1", "--values", "z=x.npy"), "there is no input 'z'"),
         (("tiny.onnx", "--batch", "1", "--values", "x=x.npy"), "x.npy has no values"),
         (("tiny.onnx", "--batch", "1", "--although", "weather"), "'weather' is no condition"),
         (("tiny.onnx", "--batch", "1", "--record", "tiny.onnx"), "would overwrite the network"),
+        (("tiny.onnx", "--batch", "1", "--record", ""), "--record: records have no place"),
         (("tiny.onnx", "--batch", "1", "--record", "r.txt"), "records go to a file of their own"),
         (("tiny.onnx", "--batch", "1", "--on", "nothing-like-it"), "nothing-like-it"),
-        (("tiny.onnx", "--batch", "1", "--streams", "2", "--energy"), "of several streams no energy is read"),
+        (("tiny.onnx", "--batch", "1", "--precision", "int8"), "--precision: a precision is that of a floor"),
         (("model.py:Net", "--input", "1x4"), "what a Python file makes cannot be run in a process of its own"),
         (("none.onnx",), "none.onnx"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_done_is_one_clear_line(
-    options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("weighbridge.measuring.os.cpu_count", lambda: 4)
     refused_network("odd.onnx")
     write_network("fixed.onnx", batch=4)
     assert main(["measure", *QUICK, *options]) == 2
@@ -299,7 +317,7 @@ def test_history_of_what_was_recorded(capsys: pytest.CaptureFixture[str]) -> Non
     with Path("r.jsonl").open("a") as file:
         file.write('{"schema": 1, "sam')
     assert main(["history", "r.jsonl", "--csv", "x.csv", "--json"]) == 0
-    assert "1 records cannot be read" in capsys.readouterr().err
+    assert "1 record cannot be read and is skipped" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [("none.jsonl",), ("r.jsonl", "--csv", "r.jsonl"), ("r.jsonl", "--although", "x")])

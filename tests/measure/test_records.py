@@ -117,7 +117,7 @@ def test_another_version_and_no_record_are_told_and_the_rest_is_read(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "model.onnx", "data.jsonl", "nowhere/times.jsonl", "nowhere/deeper/", "bad\0.jsonl"]
+    "name", ["README.md", "model.onnx", "data.jsonl", "nowhere/times.jsonl", "nowhere/deeper/", "bad\0.jsonl", ""]
 )
 def test_records_go_to_a_place_of_their_own(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -163,3 +163,17 @@ def _kept(place: Path) -> list[bytes]:
     if place.is_dir():
         return [one.read_bytes() for one in sorted(place.glob("*.json"), key=lambda one: one.stat().st_mtime_ns)]
     return place.read_bytes().split(b"\n")[:-1] if place.exists() else []
+
+
+@pytest.mark.parametrize("place", ["kept/times.jsonl", "kept/new/", "kept/"])
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_measured(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever runs the tests may write everywhere, so that the system's answer is given for it."""
+    monkeypatch.chdir(tmp_path)
+    Path("kept").mkdir()
+    check_place(place)
+    monkeypatch.setattr("weighbridge.report.measured_records.os.access", lambda path, how: Path(path) != Path("kept"))
+    with pytest.raises(BadSpec, match="the folder 'kept' cannot be written to"):
+        check_place(place)
+    assert list(Path("kept").iterdir()) == []

@@ -38,7 +38,13 @@ def carry_out(request: Request) -> int:
     found = history(request.place, although=words)
     to_every(targets, lambda target: write_page(target, found, _SHOWN, all_rows=request.all_rows))
     if found.faults and all(target.kind != "screen" for target in targets):
-        sys.stderr.write(f"weighbridge: warning: {len(found.faults):,} records cannot be read and are skipped\n")
+        count = len(found.faults)
+        skipped = (
+            "1 record cannot be read and is skipped"
+            if count == 1
+            else f"{count:,} records cannot be read and are skipped"
+        )
+        sys.stderr.write(f"weighbridge: warning: {skipped}\n")
     return 0
 
 

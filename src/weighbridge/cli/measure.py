@@ -43,7 +43,7 @@ class Request(NamedTuple):
     threads: str = "1"
     pin: str | None = None
     streams: int = 1
-    batch_sweep: str | None = None
+    batches: str | None = None
     width: float = 0.01
     seconds: float = 20.0
     profile: bool = False
@@ -83,7 +83,7 @@ def carry_out(request: Request) -> int:
             threads=_numbers("--threads", request.threads),
             pin=() if request.pin is None else _numbers("--pin", request.pin),
             streams=request.streams,
-            batches=() if request.batch_sweep is None else _numbers("--batch-sweep", request.batch_sweep),
+            batches=() if request.batches is None else _numbers("--batch-sweep", request.batches),
             width=request.width,
             seconds=request.seconds,
             profile=request.profile,

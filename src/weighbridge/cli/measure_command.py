@@ -87,6 +87,7 @@ Exit codes:
 @option(
     _RUN,
     "--batch-sweep",
+    "batches",
     metavar="N,N,…",
     help="Measure one source at each of these batch sizes, as in 1,4,16: latency, throughput, and the knee.",
 )

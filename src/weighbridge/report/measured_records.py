@@ -20,6 +20,7 @@ from weighbridge.report.measured_json import from_line, to_line
 __all__ = ["Fault", "Recorded", "append", "check_place", "read"]
 
 SUFFIX: Final = ".jsonl"
+_NAME_ONE: Final = f"name a file that ends in {SUFFIX}, or a folder, which ends in /"
 _LONGEST: Final = 64_000_000
 """Bytes of a record: some 200 times what ten thousand samples take."""
 _MOST: Final = 1_000
@@ -43,25 +44,32 @@ class Recorded(NamedTuple):
 def check_place(place: str | os.PathLike[str]) -> None:
     """Raises ``BadSpec`` for a place that no record can go to, before anything is measured."""
     path = Path(place)
+    if not os.fspath(place):
+        raise BadSpec("records have no place", where="record", hint=_NAME_ONE)
     try:
         path.resolve()  # a name that no file can have
         if _is_folder(place):
             if not path.exists() and not path.parent.is_dir():
                 raise BadSpec(f"there is no folder {str(path.parent)!r}", where=str(place), hint="make it first")
-            if path.exists() and not os.access(path, os.W_OK | os.X_OK):
-                raise BadSpec("this folder cannot be written to", where=str(place), hint="name another one")
+            _check_folder(path if path.exists() else path.parent, place)
             return
         if path.suffix != SUFFIX:
-            hint = f"name a file that ends in {SUFFIX}, or a folder, which ends in /"
-            raise BadSpec("records go to a file of their own", where=str(place), hint=hint)
+            raise BadSpec("records go to a file of their own", where=str(place), hint=_NAME_ONE)
         if not path.parent.is_dir():
             raise BadSpec(f"there is no folder {str(path.parent)!r}", where=str(place), hint="make it first")
-        if path.exists() and not os.access(path, os.W_OK):
+        if not path.exists():
+            _check_folder(path.parent, place)
+        elif not os.access(path, os.W_OK):
             raise BadSpec("this file cannot be written to", where=str(place), hint="name another one")
         if path.is_file() and _is_of_others(path):
             raise BadSpec("this file has other lines than measurements", where=str(place), hint="name another one")
     except (OSError, ValueError) as error:
         raise BadSpec(f"cannot be written: {error}", where=str(place), hint="name another place") from None
+
+
+def _check_folder(folder: Path, place: str | os.PathLike[str]) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BadSpec(f"the folder {str(folder)!r} cannot be written to", where=str(place), hint="name another one")
 
 
 def append(place: str | os.PathLike[str], measurements: Sequence[Measurement]) -> None:
