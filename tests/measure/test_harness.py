@@ -10,6 +10,7 @@ import pytest
 from tests.measure.machines import Machine
 from weighbridge.measure.harness import Asked, alternate, is_enough, is_warm, runs_per_sample, take
 from weighbridge.measure.noise import Load, drift, noises
+from weighbridge.measure.runners import runner
 from weighbridge.measure.summary import summary
 
 ASKED = Asked()
@@ -166,3 +167,45 @@ def test_rounds_are_watched_one_by_one() -> None:
     begins: Sequence[int] = (*taken.rounds[1:], len(taken.samples_s))
     for begin, end, load in zip(taken.rounds, begins, taken.loads, strict=True):
         assert load.wall_s == pytest.approx(sum(taken.samples_s[begin:end]))
+
+
+def test_time_is_used_up_by_all_runs_of_a_sample() -> None:
+    """Runs that are fifty times as slow as they were: the next round is one too many, and the last one."""
+    machine = Machine(lambda now: 1.0 if now < 0.5 else 50.0)
+    taken = take(machine.runs(1e-5), Asked(most_s=4, width=1e-9))
+    assert taken.runs_per_sample > 1
+    assert len(taken.samples_s) < 5_000
+
+
+def test_the_first_cold_run_is_none_of_the_six_that_tell_whether_it_is_warm() -> None:
+    machine = Machine(scatter=0)
+    assert len(take(machine.runs(0.1), ASKED).warm_up_s) == 8
+
+
+def test_rounds_of_the_warm_up_double() -> None:
+    machine = Machine(lambda now: 1 / (1 + 10 * now))
+    take(machine.runs(0.002), Asked(most_s=1))
+    assert [count for _, count, _ in machine.asked][:6] == [1, 1, 2, 4, 8, 16]
+
+
+def test_the_last_round_is_as_long_as_samples_are_wanted() -> None:
+    taken = take(Machine(scatter=0.1).runs(0.02), Asked(most_samples=101, width=1e-6))
+    assert len(taken.samples_s) == 101
+    assert taken.rounds[1] == 2
+
+
+def test_the_median_is_known_to_half_the_width_of_its_interval() -> None:
+    samples = take(Machine(scatter=0.1).runs(0.02), Asked(most_samples=100, width=1e-6)).samples_s
+    known = summary(samples).relative_width
+    assert known is not None
+    assert is_enough(samples, 1.0, Asked(width=known * 1.01), rounds=8)
+    assert not is_enough(samples, 1.0, Asked(width=known * 0.99), rounds=8)
+
+
+def test_a_sample_is_the_mean_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter((1_000, 4_000, 10_000, 16_000))
+    monkeypatch.setattr(runner, "perf_counter_ns", lambda: next(clock))
+    done: list[str] = []
+    found = runner.timed(lambda: done.append("run"), lambda: done.append("wait"), 2, 3)
+    assert found == pytest.approx([1e-6, 2e-6])
+    assert done == ["run", "run", "run", "wait"] * 2

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -133,3 +134,37 @@ def test_without_psutil_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "psutil", None)
     with pytest.raises(MissingExtra, match=r"pip install 'weighbridge\[measure\]'"):
         hardware()
+
+
+def counters(user: float, system: float, steady: bool = False) -> SimpleNamespace:
+    """What psutil says on a machine whose counters stand."""
+    times = {
+        "user": 5.0,
+        "system": 2.0,
+        "irq": 1.0,
+        "idle": 100.0,
+        "iowait": 50.0,
+        "guest": 3.0,
+        "guest_nice": 1.0,
+        "steal": 7.0,
+    }
+    process = SimpleNamespace(
+        cpu_times=lambda: SimpleNamespace(user=user, system=system),
+        num_ctx_switches=lambda: SimpleNamespace(involuntary=4, voluntary=100),
+    )
+    return SimpleNamespace(
+        Error=OSError,
+        cpu_times=lambda: SimpleNamespace(_asdict=lambda: times),
+        Process=lambda number: process,
+        cpu_freq=lambda: SimpleNamespace(current=2_000.0, min=800.0, max=800.0 if steady else 3_000.0),
+    )
+
+
+def test_a_mark_counts_what_is_work_and_what_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_psutil", lambda: counters(1.0, 0.5))
+    assert mark([1, 2], 9.0) == Mark(9.0, 8.0, 3.0, 7.0, 8, 2e9)
+
+
+def test_a_frequency_that_the_system_only_repeats_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_psutil", lambda: counters(1.0, 0.5, steady=True))
+    assert mark([1], 9.0).frequency_hz is None

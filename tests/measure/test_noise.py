@@ -80,3 +80,36 @@ def test_drift_needs_thirds_that_can_be_told_apart() -> None:
     assert drift([1.0] * 10 + [1.1] * 10 + [1.2] * 10) == pytest.approx(0.2)
     assert drift([1.2] * 10 + [1.1] * 10 + [1.0] * 10) == pytest.approx(-1 / 6)
     assert drift([0.0] * 10 + [1.0] * 20) is None
+    assert drift([1.0] * 6 + [1.1] * 6 + [1.2] * 6) == pytest.approx(0.2)
+
+
+def test_a_falling_time_is_told_as_a_rising_one_is() -> None:
+    assert "the last third of the runs took 9.1% less than the first" in told(None, samples=[1.1] * 40 + [1.0] * 80)
+    assert "the last third of the runs took 10.0% more than the first" in told(None, samples=[1.0] * 80 + [1.1] * 40)
+
+
+@pytest.mark.parametrize(("others_s", "is_told"), [(0.4, False), (0.6, True)])
+def test_others_are_told_from_a_twentieth_of_a_processor(others_s: float, is_told: bool) -> None:
+    assert bool(told(CALM._replace(busy_s=10 + others_s, own_s=10.0))) == is_told
+
+
+@pytest.mark.parametrize(("others_s", "is_told"), [(0.2, False), (0.3, True)])
+def test_a_round_is_disturbed_from_a_quarter_of_a_processor(others_s: float, is_told: bool) -> None:
+    one = CALM._replace(wall_s=1.0, own_s=1.0, busy_s=1.0 + others_s)
+    assert bool(told(None, (*[CALM] * 8, one))) == is_told
+
+
+def test_what_disturbs_all_rounds_is_told_of_the_whole_alone() -> None:
+    busy = CALM._replace(busy_s=20.0)
+    assert told(together([busy] * 8), (busy,) * 8) == ("other programs kept 1.00 of 4 processors busy",)
+
+
+def test_a_short_measurement_may_lose_its_processor_as_often_as_a_second_does() -> None:
+    assert told(CALM._replace(wall_s=0.1, busy_s=0.1, own_s=0.1, interrupted=20)) == ()
+    assert told(CALM._replace(wall_s=0.1, busy_s=0.1, own_s=0.1, interrupted=21)) != ()
+
+
+def test_the_frequency_of_all_loads_is_from_the_first_to_the_last() -> None:
+    found = together((CALM, CALM._replace(frequency_before_hz=2e9, frequency_after_hz=1e9)))
+    assert found is not None
+    assert (found.frequency_before_hz, found.frequency_after_hz) == (3e9, 1e9)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.measure.machines import Machine
 from weighbridge.measure.harness import Asked, Taken, alternate
-from weighbridge.measure.paired import ratio
+from weighbridge.measure.paired import Ratio, ratio
 
 BRIEF = Asked(width=1e-9, most_s=5, least_rounds=8)
 
@@ -77,3 +77,9 @@ def test_rounds_that_make_no_pairs_are_refused() -> None:
         ratio(Taken((), (1.0,), 1), Taken((), (1.0,), 1))
     with pytest.raises(ValueError, match="no time"):
         ratio(Taken((), (0.0,), 1, (0,)), Taken((), (1.0,), 1, (0,)))
+
+
+def test_an_interval_that_ends_at_one_tells_no_difference() -> None:
+    assert Ratio(1.1, 1.0, 1.2, 0.95, (), 1.1).differs is False
+    assert Ratio(0.9, 0.8, 1.0, 0.95, (), 0.9).differs is False
+    assert Ratio(1.1, 1.01, 1.2, 0.95, (), 1.1).differs is True

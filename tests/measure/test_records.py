@@ -177,3 +177,24 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_measured(
     with pytest.raises(BadSpec, match="the folder 'kept' cannot be written to"):
         check_place(place)
     assert list(Path("kept").iterdir()) == []
+
+
+def test_a_record_is_on_the_disk_when_it_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[int] = []
+    monkeypatch.setattr("weighbridge.report.measured_records.os.fsync", kept.append)
+    for place, syncs in ((tmp_path / "times.jsonl", 2), (tmp_path / "times.jsonl", 1), (f"{tmp_path}/times/", 2)):
+        kept.clear()
+        append(place, [measurement()])
+        assert len(kept) == syncs  # the record, and the name of a new file
+
+
+def test_a_line_longer_than_a_record_may_be_is_told_and_the_next_one_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "times.jsonl"
+    long, short = to_line(measurement(notes=("x" * 9_000,))), to_line(measurement())
+    place.write_text(f"{long}\n{short}\n{long}")
+    monkeypatch.setattr("weighbridge.report.measured_records._LONGEST", len(short) + 1)
+    found = read(place)
+    assert len(found.measurements) == 1
+    assert {fault.what for fault in found.faults} == {"it is too long for a measurement"}

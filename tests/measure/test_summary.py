@@ -109,3 +109,47 @@ def test_a_quantile_that_nothing_lies_beyond_is_not_told() -> None:
 def test_no_samples_have_no_figures() -> None:
     with pytest.raises(ValueError, match="no samples"):
         summary([])
+
+
+def summed(samples: list[float]) -> float:
+    """The correlation time as it is written, each product by itself."""
+    middle = float(np.median(samples))
+    signs = np.sign(np.array(samples) - middle)
+    each = [float((signs[: len(signs) - lag] * signs[lag:]).sum()) for lag in range(len(signs))]
+    if not each[0]:
+        return 1
+    total, last = 0.0, float("inf")
+    for lag in range(0, len(samples) // 2, 2):
+        pair = (each[lag] + each[lag + 1]) / each[0]
+        if pair <= 0:
+            break
+        last = min(last, pair)
+        total += last
+    return max(1.0, 2 * total - 1)
+
+
+@pytest.mark.parametrize("digits", [1, 2, 12])
+@pytest.mark.parametrize("correlation", [0.0, 0.7, 0.97])
+def test_the_correlation_time_is_the_sum_as_it_is_written(correlation: float, digits: int) -> None:
+    """Of samples many of which are the median itself, too; in 54 of these cases a pair grows, which counts as the one before it."""
+    for seed, count in enumerate([1, 2, 3, 6, 7, 31, 64, 65, 200] * 6):
+        samples = [round(one, digits) for one in alike(seed, count, correlation)]
+        assert correlation_time(samples) == pytest.approx(summed(samples), rel=1e-12)
+
+
+def test_a_sample_lies_far_out_beyond_three_times_the_distance_of_the_quartiles() -> None:
+    quartiles_1_and_2 = [0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]
+    at, beyond = summary([*quartiles_1_and_2, 5.0]), summary([*quartiles_1_and_2, 5.1])
+    assert (at.fence_s, at.outliers) == (5, 0)
+    assert (beyond.fence_s, beyond.outliers) == (5, 1)
+
+
+def test_a_quantile_of_just_enough_samples_is_told() -> None:
+    assert summary([1.0] * 10).p90_s == 1
+    assert summary([1.0] * 100).p99_s == 1
+
+
+def test_the_relative_width_is_half_the_interval() -> None:
+    found = summary([1.0, 4.0, 2.0, 5.0, 3.0, 4.5, 1.5])
+    assert found.median_interval == Interval(1, 5)
+    assert found.relative_width == pytest.approx(2 / 3)

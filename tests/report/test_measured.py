@@ -29,8 +29,10 @@ from weighbridge.report.measured import (
     missed,
 )
 from weighbridge.report.measured_grids import grids, table
+from weighbridge.report.measured_lines import spread_lines
 from weighbridge.report.measured_page import markdown, sentences, text
 from weighbridge.report.measured_words import names_of
+from weighbridge.report.spans import text_of
 from weighbridge.report.terminal import Look
 
 HOSTILE = "net<script>alert(1)</script>\x1b[31m|`x`"
@@ -190,3 +192,31 @@ def test_of_samples_too_few_there_is_no_interval_and_that_is_a_question_mark() -
     few = replace(measurement(), samples_s=samples, summary=summary(samples), rounds=(0,))
     times = next(iter(grids(Measured("", (few,)))))
     assert times.rows[0].cells[2:4] == ("?", "?")
+
+
+def test_a_batch_with_just_nine_tenths_of_the_best_is_the_knee() -> None:
+    of_a_second = replace(measurement(), samples_s=(1.0,) * 30, summary=summary([1.0] * 30))
+    batches = [replace(of_a_second, conditions=CONDITIONS._replace(batch=batch)) for batch in (8, 9, 10)]
+    assert curve(batches).knee == 9
+
+
+def test_a_time_that_is_the_floor_breaks_nothing() -> None:
+    floor = full().floors[0]
+    assert not floor._replace(utilisation=1.0).is_broken
+    assert floor._replace(utilisation=1.01).is_broken
+    assert not floor._replace(utilisation=None).is_broken
+
+
+def test_samples_that_are_all_the_same_are_drawn_as_one_bar() -> None:
+    samples = (0.01,) * 60
+    alike = replace(measurement(), samples_s=samples, summary=summary(samples))
+    drawn = text_of(spread_lines("net", alike, 80, unicode=False)).splitlines()
+    assert len(drawn) == 2
+    assert drawn[1].split()[-2:] == ["60", "#" * 46]
+
+
+def test_one_sample_beside_thousands_has_a_bar() -> None:
+    samples = (1.0,) * 500 + (2.0,) * 500 + (1.5,)
+    rare = replace(measurement(), samples_s=samples, summary=summary(samples))
+    drawn = [line.split() for line in text_of(spread_lines("net", rare, 80, unicode=False)).splitlines()]
+    assert [words[-2:] for words in drawn if "1" in words[-2:]] == [["1", "#"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist, median
 from typing import Final
 
@@ -12,8 +12,6 @@ from weighbridge.named_tuple import NamedTuple
 __all__ = ["CONFIDENCE", "Interval", "Summary", "correlation_time", "median_interval", "quantile", "summary"]
 
 CONFIDENCE: Final = 0.95
-_FEWEST: Final = 6
-"""Of fewer samples not even the range is an interval of the median at 95 %: 2 / 2^5 of all samples miss it."""
 _FAR_OUT: Final = 3.0
 """So many times the distance of the quartiles above the upper one (Tukey's outer fence)."""
 
@@ -98,14 +96,14 @@ def median_interval(samples_s: Sequence[float], confidence: float = CONFIDENCE) 
     """An interval of the median by ranks, of any distribution: as many ranks on each side as a fair coin strays at ``confidence``.
 
     Samples that follow each other on one machine are alike, so that they stray further: by the root of ``correlation_time``.
-    None where the ranks go beyond the samples.
+    None where the ranks go beyond the samples, as of five at 95 %: 2 / 2^5 of all samples miss the median with their whole range.
 
     As simulated at 95 %, it holds the median of independent samples in 97 % of cases, of 6 to 400 samples.  Where the correlation of
     neighbours is 0.5, it does in 85 % of 6 samples, 93 % of 30 and 95 % of 400; where it is 0.9, in 49 % of 10, 72 % of 30, 86 % of 100
     and 91 % of 400: a few samples in a row cannot tell that they are alike, so that it takes some hundreds in several rounds.
     """
     count = len(samples_s)
-    if count < _FEWEST:
+    if not count:
         return None
     ordered = sorted(samples_s)
     strayed = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(count * correlation_time(samples_s)) / 2
@@ -118,14 +116,13 @@ def correlation_time(samples_s: Sequence[float]) -> float:
     a sample is above the median, of pairs of lags as long as their sum is above 0 and does not grow (Geyer's initial sequence, 1992).
     """
     middle = median(samples_s)
-    signs = [(one > middle) - (one < middle) for one in samples_s]
-    count = len(signs)
-    variance = sum(one * one for one in signs) / count
-    if not variance:
+    above, below = _bits(one > middle for one in samples_s), _bits(one < middle for one in samples_s)
+    unlike_middle = (above | below).bit_count()
+    if not unlike_middle:
         return 1.0
     total, last = 0.0, math.inf
-    for lag in range(0, count // 2, 2):
-        pair = sum(_autocovariance(signs, lag + more) for more in (0, 1)) / variance
+    for lag in range(0, len(samples_s) // 2, 2):
+        pair = sum(_together(above, below, lag + more) for more in (0, 1)) / unlike_middle
         if pair <= 0:
             break
         last = min(last, pair)
@@ -133,5 +130,15 @@ def correlation_time(samples_s: Sequence[float]) -> float:
     return max(1.0, 2 * total - 1)
 
 
-def _autocovariance(signs: Sequence[int], lag: int) -> float:
-    return sum(map(int.__mul__, signs, signs[lag:])) / len(signs)
+def _bits(flags: Iterable[bool]) -> int:
+    """A bit each."""
+    return int("".join("1" if flag else "0" for flag in flags), 2)
+
+
+def _together(above: int, below: int, lag: int) -> int:
+    """How many samples lie on the side of the median that the one ``lag`` before them does, less those on the other side.
+
+    In whole words of bits: of ten thousand samples that drift, sums over each pair take seconds, and are asked for in every round.
+    """
+    alike = (above & above >> lag).bit_count() + (below & below >> lag).bit_count()
+    return alike - (above & below >> lag).bit_count() - (below & above >> lag).bit_count()
