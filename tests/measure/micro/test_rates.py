@@ -7,10 +7,18 @@ import pytest
 
 pytest.importorskip("onnx")
 
-from tests.measure.orders import order
 from weighbridge.errors import MeasureError
 from weighbridge.measure.micro import rates
-from weighbridge.measure.micro.orders import COPY, DOT, MAXIMUM, bytes_by_name, moved_bytes, product_by_name, windows
+from weighbridge.measure.micro.orders import (
+    COPY,
+    DOT,
+    MAXIMUM,
+    bytes_by_name,
+    moved_bytes,
+    part_values,
+    product_by_name,
+    windows,
+)
 from weighbridge.measure.micro.rates import machine_rates, working_sets
 from weighbridge.measure.micro.with_numpy import ready
 
@@ -73,6 +81,7 @@ def test_windows_are_nearly_all_of_an_array_and_never_more() -> None:
         assert count >= 1
         assert (count - 1) * 16 + each == values
         assert each >= 0.87 * values
+        assert count * each <= max(values, 2**18)  # no call takes seconds
 
 
 def test_bytes_are_counted_read_and_written() -> None:
@@ -83,17 +92,25 @@ def test_bytes_are_counted_read_and_written() -> None:
     assert moved_bytes(COPY, 16384, 2) == 2 * moved_bytes(COPY, 8192, 1)
 
 
+def test_every_thread_has_whole_lines_of_a_cache_and_one_at_least() -> None:
+    assert part_values(32 * 1024, 3) % 32 == 0
+    assert 0.97 * 32 * 1024 < 3 * 4 * part_values(32 * 1024, 3) <= 32 * 1024
+    assert part_values(32 * 1024, 4096) == 32
+    assert len(ready(bytes_by_name(DOT, 1024, 16, 1024))._calls) == 16
+
+
 @pytest.mark.parametrize("how", [COPY, DOT, MAXIMUM])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_bytes_are_moved_by_every_thread(how: str, threads: int) -> None:
-    runner = ready(bytes_by_name(how, 32 * 1024, threads))
+    runner = ready(bytes_by_name(how, 32 * 1024, threads, 64 * 1024))
     assert len(runner._calls) == threads
+    assert not threads - 1 or not np.shares_memory(runner._calls[0].args[0], runner._calls[1].args[0])  # type: ignore[attr-defined]
     assert len(runner.samples(3, 2)) == 3
     assert runner.profile(1) is None
 
 
 def test_a_copy_copies_the_whole_of_its_half() -> None:
-    call = ready(bytes_by_name(COPY, 64 * 1024, 1))._calls[0]
+    call = ready(bytes_by_name(COPY, 64 * 1024, 1, 128 * 1024))._calls[0]
     written, read = call.args  # type: ignore[attr-defined]
     read[:] = 7
     call()
@@ -105,5 +122,3 @@ def test_numpy_multiplies_in_no_precision_that_it_has_no_kernel_for() -> None:
     assert len(ready(product_by_name("float32", 8, 1)).samples(2, 1)) == 2
     with pytest.raises(MeasureError, match="no fast product of matrices in float16"):
         ready(product_by_name("float16", 8, 1))
-    with pytest.raises(KeyError):
-        ready(order("nothing:8"))

@@ -65,10 +65,10 @@ def test_without_onnx_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_process_holds_several_until_they_are_dropped() -> None:
-    with Apart("numpy", bytes_by_name(COPY, 4096, 1)) as apart:
-        number = apart.also(bytes_by_name(COPY, 8192, 1))
+    with Apart("numpy", bytes_by_name(COPY, 4096, 1, 8192)) as apart:
+        number = apart.also(bytes_by_name(COPY, 8192, 1, 8192))
         assert len(apart.samples(2, 1, number)) == len(apart.samples(2, 1)) == 2
         apart.drop(number)
         with pytest.raises(MeasureError, match="nothing is ready to run"):
             apart.samples(1, 1, number)
-        assert apart.also(bytes_by_name(COPY, 8192, 1)) != number
+        assert apart.also(bytes_by_name(COPY, 8192, 1, 8192)) != number

@@ -18,6 +18,7 @@ __all__ = [
     "bytes_by_name",
     "moved_bytes",
     "operator_by_name",
+    "part_values",
     "product_by_name",
     "windows",
 ]
@@ -29,6 +30,8 @@ VALUE_BYTES: Final = 4
 STEP: Final = 16
 """Values between the beginnings of two windows, so that a call that works through many of them reads memory in order."""
 _MOST_WINDOWS: Final = 32
+_LONG_VALUES: Final = 2**18
+"""A call that works through so many takes long enough."""
 _SHARE: Final = 8
 """All windows together are longer than one of them by no more than one part in so many."""
 _Shapes = dict[str, tuple[tuple[int, ...], str]]
@@ -45,9 +48,18 @@ def product_by_name(precision: str, size: int, threads: int) -> Order:
     return Order(f"{PRODUCT}:{precision}", "", threads, inputs)
 
 
-def bytes_by_name(how: str, working_set_bytes: int, threads: int) -> Order:
-    """``COPY``, ``DOT`` or ``MAXIMUM`` of so many bytes in all, each thread its own part of them."""
-    return Order(f"{how}:{working_set_bytes}", "", threads, {})
+def bytes_by_name(how: str, working_set_bytes: int, threads: int, most_bytes: int) -> Order:
+    """``COPY``, ``DOT`` or ``MAXIMUM`` of so many bytes in all, each thread its own part of them.
+
+    They are the first of ``most_bytes``, which the process takes once: pages are slow to come by.
+    """
+    return Order(f"{how}:{working_set_bytes}:{most_bytes}", "", threads, {})
+
+
+def part_values(working_set_bytes: int, threads: int) -> int:
+    """The values of each thread: of both halves whole lines of a cache."""
+    lines = 2 * STEP
+    return max(1, working_set_bytes // threads // VALUE_BYTES // lines) * lines
 
 
 def windows(values: int) -> tuple[int, int]:
@@ -55,13 +67,13 @@ def windows(values: int) -> tuple[int, int]:
 
     As many as make calling little of what a call takes, while what they touch stays the array.
     """
-    count = max(1, min(_MOST_WINDOWS, values // STEP // _SHARE))
+    count = max(1, min(_MOST_WINDOWS, values // STEP // _SHARE, _LONG_VALUES // values))
     return count, values - STEP * (count - 1)
 
 
 def moved_bytes(how: str, working_set_bytes: int, threads: int) -> int:
     """What one call in each thread reads and writes together."""
-    values = working_set_bytes // threads // VALUE_BYTES
+    values = part_values(working_set_bytes, threads)
     if how == MAXIMUM:
         count, each = windows(values)
         return count * each * VALUE_BYTES * threads

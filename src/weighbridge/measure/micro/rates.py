@@ -26,8 +26,11 @@ PRECISIONS: Final = ("float64", "float32", "float16", "bfloat16", "int8")
 _SIZES: Final = (256, 512, 1024, 2048)
 _LONGEST_S: Final = 2.0
 """A product that is expected to take longer is not tried: where the smaller one was so slow, no kernel is made for it."""
-_PRODUCT_S: Final = 0.15
+_PRODUCT_S: Final = 0.2
 _MOVING_S: Final = 0.1
+_SHORT_S: Final = 0.5e-3
+_LONG_S: Final = 4e-3
+"""Samples of moving bytes take so long: handing a run to several threads is nothing of it."""
 _LEAST_BYTES: Final = 32 * 1024
 _MOST_BYTES: Final = 1024**3
 _SHARE: Final = 4
@@ -126,15 +129,15 @@ def _at(precision: str, sizes: Sequence[int], library: str, apart: Apart, thread
         if taken_s * 8 > _LONGEST_S:
             return
         number = apart.also(_product(library, precision, size, threads, folder))
-        taken_s = _fastest(apart, number, _PRODUCT_S)
+        taken_s = _fastest(apart, number, _PRODUCT_S, _SHORT_S)
         how = f"{size} x {size} x {size}, {LIBRARIES[library]} {apart.about.version}"
         yield Rate(precision, 2 * size**3 / taken_s, how)
 
 
-def _fastest(apart: Apart, number: int, seconds: float) -> float:
+def _fastest(apart: Apart, number: int, seconds: float, sample_s: float) -> float:
     """The seconds of its fastest run; it is held no longer."""
     try:
-        return best(lambda count, runs: apart.samples(count, runs, number), seconds)
+        return best(lambda count, runs: apart.samples(count, runs, number), seconds, sample_s)
     finally:
         apart.drop(number)
 
@@ -154,12 +157,14 @@ def _product(library: str, precision: str, size: int, threads: int, folder: Path
 
 def _bandwidths(asked: _Asked, sets: Sequence[int]) -> Iterator[Bandwidth]:
     """The best of reading and copying, by working set."""
-    with Apart("numpy", bytes_by_name(COPY, sets[0], asked.threads), asked.pinned) as apart:
+    with Apart("numpy", bytes_by_name(COPY, sets[0], asked.threads, sets[-1]), asked.pinned) as apart:
         for size in sets:
             asked.tell(f"moving {size:,} bytes")
             found = []
             for kind, done in _MOVED.items():
-                number = apart.also(bytes_by_name(kind, size, asked.threads))
-                found.append((moved_bytes(kind, size, asked.threads) / _fastest(apart, number, _MOVING_S), done))
+                number = apart.also(bytes_by_name(kind, size, asked.threads, sets[-1]))
+                found.append(
+                    (moved_bytes(kind, size, asked.threads) / _fastest(apart, number, _MOVING_S, _LONG_S), done)
+                )
             rate, done = max(found)
             yield Bandwidth(size, rate, f"{done}, NumPy {apart.about.version}")

@@ -15,8 +15,6 @@ __all__ = ["Samples", "best", "in_turns"]
 _WARM_S: Final = 0.02
 _SAMPLE_S: Final = 0.5e-3
 """A sample takes at least so long: reading the clock is nothing of it."""
-_LONG_S: Final = 4e-3
-"""Where the fastest one counts, so long: handing a run to several threads is nothing of it."""
 _TURN_S: Final = 3e-3
 _FEWEST: Final = 2
 _ROUNDS: Final = 5
@@ -40,7 +38,7 @@ def in_turns(
     """
     end = clock() + seconds
     each_s = [_warm(one) for one in runs]
-    times = [_runs_per_sample(one) for one in each_s]
+    times = [_runs_per_sample(one, _SAMPLE_S) for one in each_s]
     counts = [max(_FEWEST, round(_TURN_S / (one * many))) for one, many in zip(each_s, times, strict=True)]
     found: list[list[float]] = [[] for _ in runs]
     rounds = 0
@@ -56,10 +54,10 @@ def in_turns(
     return tuple(Samples(tuple(one), many) for one, many in zip(found, times, strict=True)), rounds
 
 
-def best(runs: Runs, seconds: float) -> float:
-    """The fastest of the samples of about so many seconds, three of them at least."""
+def best(runs: Runs, seconds: float, sample_s: float = _SAMPLE_S) -> float:
+    """The fastest of the samples of about so many seconds, three of them at least, each of ``sample_s`` at least."""
     each_s = _warm(runs)
-    times = _runs_per_sample(each_s, _LONG_S)
+    times = _runs_per_sample(each_s, sample_s)
     return min(runs(max(3, round(seconds / (each_s * times))), times))
 
 
@@ -74,5 +72,5 @@ def _warm(runs: Runs) -> float:
     return max(median(found), 1e-9)
 
 
-def _runs_per_sample(run_s: float, sample_s: float = _SAMPLE_S) -> int:
+def _runs_per_sample(run_s: float, sample_s: float) -> int:
     return min(_MOST_RUNS, max(1, math.ceil(sample_s / run_s)))

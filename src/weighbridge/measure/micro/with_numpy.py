@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from weighbridge.errors import MeasureError
-from weighbridge.measure.micro.orders import COPY, DOT, MAXIMUM, PRODUCT, STEP, VALUE_BYTES, windows
+from weighbridge.measure.micro.orders import COPY, DOT, MAXIMUM, PRODUCT, STEP, VALUE_BYTES, part_values, windows
 from weighbridge.measure.runners.filled import filled
 from weighbridge.measure.runners.runner import About, Order, libraries, timed
 
@@ -58,8 +58,16 @@ def _calls(order: Order) -> list[Callable[[], object]]:
     kind, _, what = order.source.partition(":")
     if kind == PRODUCT:
         return [_product(order, what)]
-    part = int(what) // order.threads // VALUE_BYTES
-    return [_MOVING[kind](part) for _ in range(order.threads)]
+    working_set, most = map(int, what.split(":"))
+    values = part_values(working_set, order.threads)
+    memory = _memory(max(most // VALUE_BYTES, values * order.threads))
+    return [_MOVING[kind](memory[place * values : (place + 1) * values]) for place in range(order.threads)]
+
+
+@cache
+def _memory(values: int) -> Any:
+    """Held as long as the process, which is for nothing else."""
+    return np.ones(values, np.float32)
 
 
 def _product(order: Order, precision: str) -> Callable[[], object]:
@@ -70,19 +78,18 @@ def _product(order: Order, precision: str) -> Callable[[], object]:
     return partial(np.matmul, one, other, np.empty_like(one))
 
 
-def _copied(values: int) -> Callable[[], object]:
-    read, written = np.ones(values // 2, np.float32), np.ones(values // 2, np.float32)
+def _copied(part: Any) -> Callable[[], object]:
+    read, written = np.split(part, 2)
     return partial(np.copyto, _windows(written), _windows(read))
 
 
-def _read(values: int) -> Callable[[], object]:
-    read = _windows(np.ones(values, np.float32))
+def _read(part: Any) -> Callable[[], object]:
+    read = _windows(part)
     return partial(np.maximum.reduce, read, 1, None, np.empty(len(read), np.float32))
 
 
-def _multiplied(values: int) -> Callable[[], object]:
-    one, other = np.ones(values // 2, np.float32), np.ones(values // 2, np.float32)
-    return partial(np.dot, one, other)
+def _multiplied(part: Any) -> Callable[[], object]:
+    return partial(np.dot, *np.split(part, 2))
 
 
 _MOVING: Final = {COPY: _copied, MAXIMUM: _read, DOT: _multiplied}
