@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from weighbridge.choices import (
     reserve_of,
     scratch_of,
     training_asked,
+    unreserved,
     widths_of,
 )
 from weighbridge.counts.batch import batch_of
@@ -208,9 +209,9 @@ def report_of(loaded: Loaded, choices: Choices, demand_at: Callable[[int], Deman
 
         training = planned(loaded, held, choices.training, has_widths=choices.rules is not None)
         memory = memory._replace(training=training)
-    on, bill = _estimates(deployed, facts, memory, choices, demand_at)
+    on, bill = _estimates(held, deployed, facts, memory, choices, demand_at)
     inputs = [held.tensors[tensor] for tensor in held.inputs]
-    notes = [*held.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules), *_unreserved(choices)]
+    notes = [*held.notes, *facts.notes, *memory.notes, *_width_notes(choices.rules), *unreserved(choices)]
     return Report(
         tool=f"weighbridge {__version__}",
         network=Network(
@@ -237,8 +238,8 @@ def demand_of(graph: Graph, precision: str | None = None) -> Demand:
     from weighbridge.estimates import demand
 
     rules, precision = widths_of(None, None, precision)
-    _, deployed, facts, memory = _weighed(graph, Choices((), rules, precision, None, False))
-    return demand(deployed, facts, memory)
+    held, deployed, facts, memory = _weighed(graph, Choices((), rules, precision, None, False))
+    return demand(deployed, facts, memory, written=held)
 
 
 def deployed_of(
@@ -292,10 +293,10 @@ def _demand_at(
     tell(f"weighing batch {batch:,}")
     try:
         check(source, other)
-        _, deployed, facts, memory = _weighed(read(source, other, quietly).graph, choices)
+        held, deployed, facts, memory = _weighed(read(source, other, quietly).graph, choices)
     except WeighbridgeError as error:
         raise error.at(f"batch {batch:,}") from None
-    return demand(deployed, facts, memory)
+    return demand(deployed, facts, memory, written=_written(held, choices))
 
 
 def _by_conventions(held: Graph, names: Sequence[str]) -> Mapping[str, ConventionFacts]:
@@ -317,20 +318,18 @@ def _width_notes(rules: BitRules | None) -> tuple[str, ...]:
     return (f"{WIDTHS_ASKED_FOR}; biases and normalisation stay at their width{unless}",)
 
 
-def _unreserved(choices: Choices) -> Iterator[str]:
-    """Which devices do not have a region of which bytes are to be kept."""
-    if not choices.reserved:
-        return
-    from weighbridge.devices.reserve import lacks
-
-    for name in choices.reserved:
-        without = [device.name for device in choices.devices if lacks(device, name)]
-        if without:
-            yield f"nothing is reserved in {name} on {', '.join(without)}: there is no such region"
+def _written(held: Graph, choices: Choices) -> Graph | None:
+    """The graph that nothing is merged in, where a device has the times of a runtime that merges nothing."""
+    return held if any(not one.fuses for device in choices.devices for one in device.timed) else None
 
 
 def _estimates(
-    deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, choices: Choices, demand_at: Callable[[int], Demand]
+    held: Graph,
+    deployed: Graph,
+    facts: NetworkFacts,
+    memory: MemoryPlan,
+    choices: Choices,
+    demand_at: Callable[[int], Demand],
 ) -> tuple[tuple[OnDevice, ...], Bill | None]:
     """The devices' entries, and the bill by the table of energies that was asked for."""
     costs = choices.costs
@@ -338,7 +337,7 @@ def _estimates(
         return (), None
     from weighbridge.estimates import bill, demand
 
-    needs = demand(deployed, facts, memory)
+    needs = demand(deployed, facts, memory, written=_written(held, choices))
     batch = batch_of(deployed) if choices.batch is None else choices.batch
     at = {size: needs if size == choices.batch else demand_at(size) for size in costs.batches}
     if batch is not None and (choices.batch is not None or not at):

@@ -31,6 +31,7 @@ __all__ = [
     "reserve_of",
     "scratch_of",
     "training_asked",
+    "unreserved",
     "widths_of",
 ]
 
@@ -298,3 +299,15 @@ def _table(energy: Path | EnergyTable | None) -> EnergyTable | None:
         what = f"a table of energies is a name, a path or an EnergyTable, not a {type(energy).__name__}"
         raise BadSpec(what, where="energy", hint="`weighbridge energy` lists the names")
     return find_energy(os.fspath(energy))
+
+
+def unreserved(choices: Choices) -> Iterator[str]:
+    """Which devices do not have a region of which bytes are to be kept."""
+    if not choices.reserved:
+        return
+    from weighbridge.devices.reserve import lacks
+
+    for name in choices.reserved:
+        without = [device.name for device in choices.devices if lacks(device, name)]
+        if without:
+            yield f"nothing is reserved in {name} on {', '.join(without)}: there is no such region"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests.estimates.machines import FUSED, machine
 from tests.report.charts.drawings import drawn
 from tests.report.samples import alexnet, on_device, report
 from weighbridge import Report, compare, weigh, what_if
+from weighbridge.devices.device import Device
 from weighbridge.estimates import Expected
 from weighbridge.report import markdown
 from weighbridge.report.expectations import missed_lines
@@ -43,7 +47,9 @@ def test_each_library_has_a_line_with_its_range_its_energy_and_what_it_rests_on(
 
 def test_doubt_is_told_and_so_is_that_it_does_not_fit() -> None:
     (doubtful,) = shown(BARE)
-    assert doubtful.startswith(f"expected ~300 ms with bare: {BASIS}; ~ rests on a figure that is not verified")
+    assert doubtful.startswith(
+        f"expected ~300 ms (range unknown) with bare: {BASIS}; ~ rests on a figure that is not verified"
+    )
     (short,) = shown(OURS, needed=10**12)
     assert " with ours even if it fitted, and " in short
 
@@ -72,7 +78,7 @@ def test_the_triangle_has_expected_figures_of_their_own() -> None:
     times = {row.label: row.figures[0] for row in faster.rows if "expected" in row.label}
     assert {name: figure and figure.value.full for name, figure in times.items()} == {
         "expected time, stm32f746, ours": "200 ms (100 ms to 400 ms)",
-        "expected time, stm32f746, bare": "~300 ms",
+        "expected time, stm32f746, bare": "~300 ms (range unknown)",
     }
     assert all(figure and not figure.is_exact and "not a measurement" in figure.convention for figure in times.values())
     assert [row.label for row in greener.rows] == ["expected energy, stm32f746, ours"]
@@ -92,6 +98,39 @@ def test_the_chart_of_floors_says_what_is_expected_and_draws_none_of_it() -> Non
 def test_a_deadline_has_lines_of_what_is_expected() -> None:
     (on,) = weigh("mobilenet_v1:width=0.25,resolution=96", precision="int8", on="stm32l4r5", fps=10).on
     assert next(missed_lines(on)) == "expected to miss 1 frame (0 to 1) with X-CUBE-AI 9.0"
+
+
+def test_a_range_that_nobody_knows_is_not_made_up() -> None:
+    alone = replace(FUSED, least=None, most=None, networks=0)
+    found = weigh("lenet5", on=machine(alone), fps=1000)
+    assert list(missed_lines(found.on[0])) == ["expected to miss 1 frame (range unknown) with onnxruntime 1.32.0"]
+    said = " ".join(str(found).split())
+    assert "(range unknown) with onnxruntime 1.32.0: estimated from single operators, CPUExecutionProvider" in said
+    assert "nobody knows how far off it is" in said
+    assert values_of(found)["expected_most_s.onnxruntime 1.32.0", "machine"].value is None
+
+
+@pytest.mark.parametrize(
+    ("device", "basis"),
+    [
+        (machine(FUSED), "a bound from measured peaks, not a measurement of this network"),
+        (machine(FUSED, measured=False), "a bound from the data sheet, not a measurement"),
+        (
+            replace(machine(FUSED), memories=machine(measured=False).memories),
+            "a bound from the data sheet and measured peaks, not a measurement of this network",
+        ),
+    ],
+)
+def test_a_floor_says_whether_its_figures_were_measured(device: Device, basis: str) -> None:
+    found = weigh("lenet5", on=device)
+    (verdict,) = page(found).verdicts
+    assert verdict.conditions == f"My machine, float32, batch 1, no runtime: {basis}"
+    for shown in (markdown.render(page(found)), found.to_html()):
+        assert "not a measurement of this network" in shown
+        assert "onnxruntime 1.32.0" in shown
+    saved = Report.from_json(found.to_json())
+    assert saved.on[0].expected == found.on[0].expected
+    assert saved.on[0].latency.figures == found.on[0].latency.figures
 
 
 def test_models_at_a_rate_have_a_row_for_the_floor_and_one_a_library() -> None:
@@ -137,7 +176,7 @@ def test_devices_side_by_side_have_a_column_where_one_has_a_time() -> None:
     assert some is not None
     place = [column.title for column in some.columns].index("expected")
     assert [row.cells[place] for row in some.rows] == ["200 ms or ~300 ms", "?"]
-    assert any(note.startswith("expected: from kernels that others measured") for note in some.notes)
+    assert any(note.startswith("expected: from what was measured on the device") for note in some.notes)
 
 
 @pytest.fixture(scope="module")

@@ -216,7 +216,8 @@ def test_measurements_are_tables_of_their_own_with_their_faults_beside_them() ->
     for text, fault in (
         ("[[measured]]\nkernels = 'ours'\n", "is missing"),
         ("[[measured", "this is not TOML"),
-        ("title = 'other'\n", "must be [[measured]] tables and nothing else"),
+        ("title = 'other'\n", "must be [[measured]] and [[timed]] tables and nothing else"),
+            ("[[timed]]\nruntime = 'ours'\n", "is missing"),
     ):
         page = read(sent(app, {**GOOD, "measured": text}).text)
         assert fault in beside(page)["fault-measured"], beside(page)

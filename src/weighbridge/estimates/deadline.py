@@ -18,12 +18,14 @@ is whole."""
 
 
 class ExpectedMissed(NamedTuple):
-    """The frames that a network is expected to miss with the library ``kernels``: at the expected time, and at both ends of its range."""
+    """The frames that a network is expected to miss with the library ``kernels``: at the expected time, and at both ends of its range,
+    None where that is unknown.
+    """
 
     kernels: str
     frames_missed: int
-    least_frames_missed: int
-    most_frames_missed: int
+    least_frames_missed: int | None
+    most_frames_missed: int | None
 
 
 class Deadline(NamedTuple):
@@ -44,17 +46,19 @@ def deadline(
     fps: Fraction, floor_s: float | None, layerwise_s: float | None, expected: Iterable[Expected] = ()
 ) -> Deadline:
     """What ``fps`` frames a second ask of an inference of these times."""
-    at_floor, layerwise = (
-        None if time is None else frames_missed(_not_rounded_up(time), fps) for time in (floor_s, layerwise_s)
-    )
+    at_floor, layerwise = _missed(floor_s, fps), _missed(layerwise_s, fps)
     return Deadline(float(fps), float(1 / fps), at_floor, layerwise, tuple(_expected(expected, fps)))
 
 
 def _expected(expected: Iterable[Expected], fps: Fraction) -> Iterator[ExpectedMissed]:
     for one in expected:
-        if one.time_s is not None and one.least_s is not None and one.most_s is not None:
-            times = (one.time_s, one.least_s, one.most_s)
-            yield ExpectedMissed(one.kernels, *(frames_missed(_not_rounded_up(time), fps) for time in times))
+        if one.time_s is not None:
+            ends = (_missed(one.least_s, fps), _missed(one.most_s, fps))
+            yield ExpectedMissed(one.kernels, frames_missed(_not_rounded_up(one.time_s), fps), *ends)
+
+
+def _missed(time_s: float | None, fps: Fraction) -> int | None:
+    return None if time_s is None else frames_missed(_not_rounded_up(time_s), fps)
 
 
 def _not_rounded_up(time_s: float) -> Fraction:

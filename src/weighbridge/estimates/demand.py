@@ -7,7 +7,9 @@ from math import prod
 from typing import Final
 
 from weighbridge.arena import PersistentBytes
+from weighbridge.counts import count
 from weighbridge.counts.facts import NetworkFacts, NodeFacts
+from weighbridge.estimates.class_work import ClassWork, class_work
 from weighbridge.estimates.moves import Moves, storage_of
 from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
 from weighbridge.graph import UNKNOWN, Graph, Tensor
@@ -70,7 +72,8 @@ class Demand(NamedTuple):
     what is read.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a size is unknown.  ``nodes``
     are the single nodes, in the order in which they run.  ``peak_bytes`` is the peak of the policy ``live``, ``variable_bytes``
     are those of variables, which lie beside it (None where a size is unknown); ``arena`` is there where the network is a file
-    for a runtime that plans its memory.
+    for a runtime that plans its memory.  ``work`` is what the nodes ask by class of operators, ``work_as_written`` what those of the
+    graph ask that nothing is merged in; each is None where nobody asked for it.
     """
 
     stored_bytes: int | None
@@ -92,10 +95,22 @@ class Demand(NamedTuple):
     nodes: tuple[NodeDemand, ...] = ()
     variable_bytes: int | None = 0
     arena: ArenaDemand | None = None
+    work: tuple[ClassWork, ...] | None = None
+    work_as_written: tuple[ClassWork, ...] | None = None
 
 
-def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: Mapping[str, Op] = OPERATORS) -> Demand:
-    """What ``deployed`` needs; ``facts`` and ``memory`` are its own."""
+def demand(
+    deployed: Graph,
+    facts: NetworkFacts,
+    memory: MemoryPlan,
+    operators: Mapping[str, Op] = OPERATORS,
+    *,
+    written: Graph | None = None,
+) -> Demand:
+    """What ``deployed`` needs; ``facts`` and ``memory`` are its own.
+
+    ``written`` is the graph that nothing is merged in, where it is of interest what that asks by class of operators.
+    """
     static = static_tensors(deployed, operators)
     stored = {tensor.id: tensor for tensor in deployed.stored_everywhere()}
     moved = _moved(deployed, facts, stored, operators, static)
@@ -119,6 +134,8 @@ def demand(deployed: Graph, facts: NetworkFacts, memory: MemoryPlan, operators: 
         nodes=moved.nodes,
         variable_bytes=memory.variable_bytes,
         arena=_arena(deployed, memory),
+        work=class_work(deployed, facts, operators),
+        work_as_written=None if written is None else class_work(written, count(written, written, operators), operators),
     )
 
 
@@ -181,8 +198,8 @@ def _moved(
         kept = sum(size for storage, size in taken.items() if storage not in inputs)
         moves.add(reads, taken.items(), deployed)
         macs = macs_by_precision(deployed, operators, static, nodes=(node,))
-        for precision, count in macs.items():
-            every[precision] = every.get(precision, 0) + count
+        for precision, macs_at in macs.items():
+            every[precision] = every.get(precision, 0) + macs_at
         nodes.append(_node(counted, kept, sum(taken.values()), most_frequent(macs), moves.exact))
         exact = exact and moves.exact
         writes.update((tensor, counted.write_bytes) for tensor in node.outputs if lies_in.get(tensor) == tensor)

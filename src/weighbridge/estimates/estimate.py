@@ -9,7 +9,7 @@ from weighbridge.estimates.charge import Battery
 from weighbridge.estimates.deadline import Deadline, deadline
 from weighbridge.estimates.demand import Demand
 from weighbridge.estimates.energy import DeviceEnergy, device_energy
-from weighbridge.estimates.expected import NOT_MEASURED, Expected, expected
+from weighbridge.estimates.expected import NOT_MEASURED, Expected, expected, lacks_times
 from weighbridge.estimates.fit import Fit, fit
 from weighbridge.estimates.latency import Latency, latency
 from weighbridge.estimates.layerwise import NodeTime, layerwise, node_times
@@ -22,7 +22,7 @@ __all__ = ["Conditions", "Estimate", "estimate"]
 
 
 class Conditions(NamedTuple):
-    """Without these a latency means nothing.  ``hardware`` is the device's title; ``runtime`` is None: a data sheet has none."""
+    """Without these a latency means nothing.  ``hardware`` is the device's title; ``runtime`` is None: a bound has none."""
 
     hardware: str
     runtime: str | None
@@ -95,7 +95,7 @@ def estimate(
             *floor.notes,
             *(summed.notes if floor.floor_s else ()),
             *(energy.notes if energy else ()),
-            *([NOT_MEASURED] if device.is_microcontroller and not device.measured else []),
+            *([NOT_MEASURED] if lacks_times(device) else []),
         ),
         roofline=roofs(demand, lying, times, floor, forced),
         expected=timed_by_kernels,

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device
-from weighbridge.devices.measured import CONVOLUTION, FULLY_CONNECTED, Measured
+from weighbridge.devices.measured import CONVOLUTION, FULLY_CONNECTED, Amount, Measured
+from weighbridge.devices.timed import Timed, names_of
 from weighbridge.estimates.class_time import time_of
+from weighbridge.estimates.class_work import ClassWork
 from weighbridge.estimates.demand import Demand, NodeDemand
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import rough_ratio
 
-__all__ = ["NOT_MEASURED", "Expected", "expected", "operators_of", "time_of"]
+__all__ = ["CALL", "NOT_MEASURED", "Expected", "expected", "lacks_times", "operators_of", "time_of"]
 
 NOT_MEASURED: Final = "no expected time: the device's file has no measured efficiencies"
 """The note of a microcontroller whose kernels nobody measured."""
 
+CALL: Final = "call"
+"""In the times by class: what a run takes beside its operators."""
 _TOO_LONG: Final = "the time is beyond what a number can hold"
 
 
 class Expected(NamedTuple):
-    """What one run of batch 1 is expected to take with the library ``kernels``: an estimate from measurements of other networks.
+    """What one run is expected to take with the library or runtime ``kernels``: an estimate from measurements of other networks.
 
-    ``time_s`` and ``energy_j`` are what the efficiencies of the device's file give, between ``least_…`` and ``most_…`` by how far
-    networks that had no part in the fit were off.  ``by`` has the seconds of each class of operators; what has no
-    multiply-accumulates is in them.  Times are None where there are none, as ``reason`` says; energies also where no power was measured.
-    ``conditions`` are those of the measurements; ``beyond`` says how far outside of what was measured the network is, "" where it is not.
+    ``time_s`` and ``energy_j`` are what the rates and efficiencies of the device's file give, between ``least_…`` and ``most_…`` by how far
+    networks that had no part in the fit were off; None where no network was measured.  ``by`` has the seconds of each class of operators,
+    and of the call of a run; where only those with multiply-accumulates have a class, everything else is in them.  Times are None where
+    there are none, as ``reason`` says; energies also where no power was measured.  ``conditions`` are those of the measurements; ``beyond``
+    says how far outside of what was measured the network is, and what is not in the time, "" where there is nothing to say.
     """
 
     kernels: str
@@ -49,12 +54,21 @@ class Expected(NamedTuple):
 def expected(
     demand: Demand, device: Device, lying: Device, precision: str | None, batch: int | None
 ) -> tuple[Expected, ...]:
-    """One entry for each of the device's measurements; ``lying`` is the placed ``device``, ``precision`` the one asked for.
+    """One entry for each of the device's measurements, then one for each runtime; ``lying`` is the placed ``device``, ``precision`` the one
+    asked for.
 
-    The time is the sum over the nodes with MACs of MACs / MACs a cycle + values put out x cycles each, over the clock.
+    The time by efficiencies of kernels is the sum over the nodes with MACs of MACs / MACs a cycle + values put out x cycles each, over
+    the clock, at batch 1 alone.  That by a runtime's rates is ``time_of`` and the call, at any batch.
     """
     elsewhere = next(_moved(device, lying), "")
-    return tuple(_expected(demand, one, elsewhere, precision, batch) for one in device.measured)
+    by_kernels = (_expected(demand, one, elsewhere, precision, batch) for one in device.measured)
+    named = zip(names_of(device.timed), device.timed, strict=True)
+    return (*by_kernels, *(_expected_by_class(demand, one, name, precision) for name, one in named))
+
+
+def lacks_times(device: Device) -> bool:
+    """Whether it is a microcontroller whose kernels nobody measured."""
+    return device.is_microcontroller and not device.measured and not device.timed
 
 
 def operators_of(node: NodeDemand) -> str | None:
@@ -89,12 +103,11 @@ def _expected(demand: Demand, measured: Measured, elsewhere: str, precision: str
     if power is not None:
         found = found._replace(least_energy_j=energies[0], energy_j=energies[1], most_energy_j=energies[2])
     verified = all(figure.verified for figure in measured.figures)
-    return found._replace(verified=verified, beyond=_beyond(demand, measured))
+    return found._replace(verified=verified, beyond=_beyond(demand.ops // 2, measured.least_macs, measured.most_macs))
 
 
-def _beyond(demand: Demand, measured: Measured) -> str:
+def _beyond(macs: int, least: Amount | None, most: Amount | None) -> str:
     """How far the network is outside of the networks that were measured; the range is theirs, and says nothing of it."""
-    macs, least, most = demand.ops // 2, measured.least_macs, measured.most_macs
     if most is not None and macs > most.value:
         return f"beyond what was measured: {rough_ratio(macs / most.value)} times the MACs of the largest network there"
     if least is not None and macs < least.value:
@@ -144,3 +157,61 @@ def _summed(demand: Demand, measured: Measured) -> dict[str, float]:
         seconds = cycles / measured.cycles_per_s.value
         found[efficiency.operators] = found.get(efficiency.operators, 0.0) + seconds
     return found
+
+
+def _expected_by_class(demand: Demand, timed: Timed, name: str, precision: str | None) -> Expected:
+    networks = f"{timed.networks:,} network{'' if timed.networks == 1 else 's'} and " if timed.networks else ""
+    where = f"{networks}single operators, {timed.mode}, {timed.thread_count}, {timed.conditions}"
+    found = Expected(name, timed.precision, where, None, None, None)
+    work = demand.work if timed.fuses else demand.work_as_written
+    reason = next(_class_reasons(demand, timed, work, precision), "")
+    if reason or work is None:
+        return found._replace(reason=reason)
+    try:
+        by, missing = time_of(timed, work)
+    except OverflowError:
+        return found._replace(reason=_TOO_LONG)
+    if timed.call_s is not None:
+        by = {**by, CALL: timed.call_s.value}
+    time = sum(by.values())
+    least, most = (None if ratio is None else time * ratio.value for ratio in (timed.least, timed.most))
+    if not all(map(math.isfinite, (time, least or 0.0, most or 0.0))):
+        return found._replace(reason=_TOO_LONG)
+    verified = all(figure.verified for figure in timed.figures)
+    beyond = "; ".join(_left_out(demand, timed, work, missing))
+    return found._replace(time_s=time, least_s=least, most_s=most, by=by, verified=verified, beyond=beyond)
+
+
+def _class_reasons(
+    demand: Demand, timed: Timed, work: Sequence[ClassWork] | None, precision: str | None
+) -> Iterator[str]:
+    """Why a runtime's rates say nothing of this network."""
+    if not demand.ops_exact:
+        yield "not all MACs of the network are counted"
+    for node in demand.nodes:
+        used = precision or node.precision
+        if node.ops and used != timed.precision:
+            yield f"{node.name} computes at {used or 'a number format without a name'}, and they were measured at {timed.precision}"
+    if work is None:
+        yield "what the network asks of each class of operators is not known"
+    elif not any(timed.rates(one.operators) for one in work):
+        yield "none of its classes of operators was measured" if work else "nothing in the network takes time"
+
+
+def _left_out(demand: Demand, timed: Timed, work: Sequence[ClassWork], missing: Sequence[str]) -> Iterator[str]:
+    """What the time says nothing of, and what it is worth."""
+    if missing:
+        yield f"without the time of {_listed(missing)}, which {'was' if len(missing) == 1 else 'were'} not measured"
+    inexact = [one.operators for one in work if not one.exact and one.operators not in missing]
+    if inexact:
+        yield f"not all that {_listed(inexact)} {'asks' if len(inexact) == 1 else 'ask'} is known"
+    if timed.least is None or timed.most is None:
+        yield "no network was measured, so that nobody knows how far off it is"
+    beyond = _beyond(demand.ops // 2, timed.least_macs, timed.most_macs)
+    if beyond:
+        yield beyond
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

@@ -10,10 +10,14 @@ from weighbridge.estimates.demand import Demand
 from weighbridge.estimates.roofline import bound_of, memory_time, moved_by_memory, quotient, ratio
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["NO_LATENCY", "Latency", "latency", "utilisation"]
+__all__ = ["BOTH", "DATA_SHEET", "MEASURED", "NO_LATENCY", "Latency", "latency", "utilisation"]
 
 NO_LATENCY: Final = "no latency, as "
 """Begins the note that says why a floor is None."""
+DATA_SHEET: Final = "data sheet"
+MEASURED: Final = "measured"
+BOTH: Final = "data sheet and measured"
+"""Where the device's figures behind a floor come from: none, all or some of them were measured on the device itself."""
 
 
 class Latency(NamedTuple):
@@ -25,7 +29,8 @@ class Latency(NamedTuple):
     behind the floor is a lower bound (the floor still is a floor), ``verified`` where a figure of the device is not
     verified; ``notes`` say which.  ``intensity_ops_per_byte`` is operations per compulsory byte, ``ridge_ops_per_byte`` the
     intensity at which computing and moving take equally long (None where a bandwidth is not known),
-    ``attainable_ops_per_s`` the rate that the floor allows.
+    ``attainable_ops_per_s`` the rate that the floor allows.  ``figures`` says where the device's figures behind all this come from:
+    ``data sheet``, ``measured`` on the device itself, or both.
     """
 
     floor_s: float | None
@@ -42,6 +47,7 @@ class Latency(NamedTuple):
     intensity_ops_per_byte: float | None = None
     ridge_ops_per_byte: float | None = None
     attainable_ops_per_s: float | None = None
+    figures: str = DATA_SHEET
 
 
 def latency(demand: Demand, device: Device, precision: str | None, timed_ops: int | None = None) -> Latency:
@@ -88,6 +94,7 @@ def latency(demand: Demand, device: Device, precision: str | None, timed_ops: in
         intensity_ops_per_byte=ratio(demand.ops, moved),
         ridge_ops_per_byte=_ridge(peak.ops_per_s.value, memory, moved) if peak and memory and not untimed else None,
         attainable_ops_per_s=quotient(ops, floor) if floor and ops else None,
+        figures=_origin(device, precision),
     )
 
 
@@ -97,6 +104,11 @@ def utilisation(floor_s: float | None, measured_s: float) -> float | None:
     Above 1 no device of these figures can have been: a count, a rate or a condition of the measurement is another.
     """
     return None if floor_s is None else floor_s / measured_s
+
+
+def _origin(device: Device, precision: str | None) -> str:
+    measured = {figure.measured for _, figure in _figures(device, precision)}
+    return BOTH if len(measured) > 1 else MEASURED if True in measured else DATA_SHEET
 
 
 def _ridge(ops_per_s: int, memory_s: float, moved: int) -> float:

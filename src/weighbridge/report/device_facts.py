@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from weighbridge.devices.device import PERSISTENT, Device, EnergyTable, Figure, Memory, Peak, Picojoules
 from weighbridge.devices.measured import Amount, Measured
+from weighbridge.devices.timed import ClassRates, Timed, names_of
 from weighbridge.errors import printable
-from weighbridge.estimates.expected import NOT_MEASURED
+from weighbridge.estimates.expected import NOT_MEASURED, lacks_times
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, short, stated
+from weighbridge.units import binary_bytes, decimal_bytes, exact, in_full, seconds, short, stated
 
 __all__ = ["Fact", "Facts", "device_facts", "device_notes", "device_subtitle"]
 
@@ -67,6 +68,10 @@ def device_facts(device: Device) -> Iterator[Facts]:
     for measured in device.measured:
         title = f"measured with {printable(measured.kernels, _LONGEST)}, {measured.precision}"
         yield Facts(title, printable(measured.conditions, _LONGEST), tuple(_measurements(measured)))
+    for name, timed in zip(names_of(device.timed), device.timed, strict=True):
+        title = f"timed with {printable(name, _LONGEST)}, {timed.precision}"
+        runs = f"{timed.mode}, {timed.thread_count}, {timed.conditions}"
+        yield Facts(title, printable(runs, _LONGEST), tuple(_times(timed)))
 
 
 def device_notes(device: Device) -> Iterator[str]:
@@ -77,7 +82,7 @@ def device_notes(device: Device) -> Iterator[str]:
     if doubtful:
         yield f"not verified: {doubtful} of {len(figures)} numbers; an estimate that rests on one says so"
     yield from (printable(gap, _LONGEST) for gap in device.gaps)
-    if device.is_microcontroller and not device.measured:
+    if lacks_times(device):
         yield NOT_MEASURED
 
 
@@ -124,13 +129,49 @@ def _measurements(measured: Measured) -> Iterator[Fact]:
             yield _fact(f"{one.operators}, each value put out", figure, "", one.cycles_per_output)
     for name, ratio in (("least", measured.least), ("most", measured.most)):
         yield _fact(f"expected time, at {name}", f"x {in_full(stated(ratio.value))}", "", ratio)
-    for name, macs in (("smallest", measured.least_macs), ("largest", measured.most_macs)):
-        if macs is not None:
-            yield _fact(f"{name} network measured", f"{in_full(stated(macs.value))} multiply-accumulates", "", macs)
+    yield from _sizes(measured.least_macs, measured.most_macs)
     if measured.power is not None:
         power = measured.power
         for name, watts in (("power", power.mean_w), ("power, least", power.least_w), ("power, most", power.most_w)):
             yield _fact(name, f"{in_full(stated(watts.value))} W", "", watts)
+
+
+def _times(timed: Timed) -> Iterator[Fact]:
+    if timed.call_s is not None:
+        yield _fact("a run, beside its operators", _seconds(timed.call_s), "", timed.call_s)
+    for one in timed.classes:
+        yield from _rates(one)
+    of = f"of {exact(timed.networks)} networks"
+    for name, ratio in (("least", timed.least), ("most", timed.most)):
+        if ratio is not None:
+            yield _fact(f"expected time, at {name}", f"x {in_full(stated(ratio.value))}", of, ratio)
+    yield from _sizes(timed.least_macs, timed.most_macs)
+
+
+def _rates(one: ClassRates) -> Iterator[Fact]:
+    """The terms of one class of operators."""
+    for rate, unit in (
+        (one.macs_per_s, "multiply-accumulates/s"),
+        (one.bytes_per_s, "B/s"),
+        (one.special_per_s, "special functions/s"),
+    ):
+        if rate is not None:
+            yield _fact(one.operators, f"{in_full(stated(rate.value))} {unit}", "", rate)
+    if one.overhead_s is not None:
+        yield _fact(f"{one.operators}, each kernel", _seconds(one.overhead_s), "", one.overhead_s)
+    if one.efficiency is not None:
+        reached = f"x {in_full(stated(one.efficiency.value))}"
+        yield _fact(f"{one.operators}, in networks", reached, "of that speed", one.efficiency)
+
+
+def _sizes(least: Amount | None, most: Amount | None) -> Iterator[Fact]:
+    for name, macs in (("smallest", least), ("largest", most)):
+        if macs is not None:
+            yield _fact(f"{name} network measured", f"{in_full(stated(macs.value))} multiply-accumulates", "", macs)
+
+
+def _seconds(each: Amount) -> str:
+    return f"{seconds(each.value)} = {in_full(stated(each.value))} s"
 
 
 def _pj(each: Picojoules) -> str:
@@ -139,6 +180,7 @@ def _pj(each: Picojoules) -> str:
 
 def _fact(name: str, figure: str, more: str, of: Figure | Amount) -> Fact:
     note = printable(of.note, _LONGEST)
-    doubt = "note" if of.verified else "not verified"
-    remark = f"{doubt}: {note}" if note else "" if of.verified else doubt
+    origin = "measured" if isinstance(of, Figure) and of.measured else ""
+    doubt = origin if of.verified else ", ".join(part for part in ("not verified", origin) if part)
+    remark = f"{doubt or 'note'}: {note}" if note else doubt
     return Fact(name, figure, more, printable(of.source, _LONGEST), remark, of.verified)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, KINDS, PRECISIONS, WEIGHTS, Device, Figure, Memory
+from weighbridge.devices.timed import names_of
 from weighbridge.errors import printable
 from weighbridge.report.grid import Column, Grid, GridRow
 from weighbridge.units import binary_bytes, decimal_bytes, short
@@ -40,7 +41,7 @@ def device_grid(title: str, devices: Sequence[Device]) -> Grid:
     precisions = [precision for precision in PRECISIONS if precision in stated]
     memory = (Column("for weights"), Column("for activations"), Column("bandwidth"))
     rates = (Column(precision, is_number=True) for precision in precisions)
-    measured = (Column("expected time with"),) if any(device.measured for device in devices) else ()
+    measured = (Column("expected time with"),) if any(device.measured or device.timed for device in devices) else ()
     columns = (Column("device"), Column("full name"), *memory, *rates, *measured)
     rows = (GridRow((*_cells(device, precisions), *(_kernels(device) for _ in measured))) for device in devices)
     return Grid(title, columns, tuple(rows))
@@ -58,8 +59,10 @@ def _cells(device: Device, precisions: Iterable[str]) -> Iterator[str]:
 
 
 def _kernels(device: Device) -> str:
-    """The libraries of kernels that were measured, and at which precision."""
-    return "; ".join(f"{printable(one.kernels, 60)}, {one.precision}" for one in device.measured) or _UNKNOWN
+    """The libraries of kernels and the runtimes that were measured, and at which precision."""
+    named = [(one.kernels, one.precision) for one in device.measured]
+    named += zip(names_of(device.timed), (one.precision for one in device.timed), strict=True)
+    return "; ".join(f"{printable(name, 60)}, {precision}" for name, precision in named) or _UNKNOWN
 
 
 def _room(memory: Memory) -> str:

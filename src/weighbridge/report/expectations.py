@@ -30,11 +30,12 @@ __all__ = [
 ]
 
 EXPECTED_NOTE = (
-    "expected: from kernels that others measured on the device, not a measurement of this network; one a library"
+    "expected: from what was measured on the device, not a measurement of this network; one for each library"
 )
 _BASIS = "not a measurement of this network"
 _BELOW = "below the floor, which nothing is: a number of the device's file is another than said"
 _UNKNOWN = "?"
+_NO_RANGE = " (range unknown)"
 
 
 def timed(on: OnDevice) -> tuple[Expected, ...]:
@@ -98,7 +99,8 @@ def missed_lines(on: OnDevice) -> Iterator[str]:
     """The frames that are expected to be missed, beside those that are missed whatever the kernels."""
     for one in on.deadline.expected if on.deadline else ():
         frames = exact(one.frames_missed)
-        of = f" ({exact(one.least_frames_missed)} to {exact(one.most_frames_missed)})"
+        least, most = one.least_frames_missed, one.most_frames_missed
+        of = _NO_RANGE if least is None or most is None else f" ({exact(least)} to {exact(most)})"
         yield f"expected to miss {frames} {'frame' if one.frames_missed == 1 else 'frames'}{of} with {printable(one.kernels, 60)}"
 
 
@@ -111,4 +113,4 @@ def _rough(one: Expected, value: float | None, shown: Callable[[float], str]) ->
 
 
 def _range(least: float | None, most: float | None, shown: Callable[[float], str]) -> str:
-    return "" if least is None or most is None else f" ({shown(least)} to {shown(most)})"
+    return _NO_RANGE if least is None or most is None else f" ({shown(least)} to {shown(most)})"

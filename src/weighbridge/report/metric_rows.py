@@ -95,7 +95,7 @@ def said_of(device: str | None, sides: Sequence[Side]) -> Iterator[str]:
     bills = [one.report.energy for one in sides if device is None and one.report.energy is not None]
     yield from (printable(note, 300) for note in dict.fromkeys(note for bill in bills for note in bill.notes))
     there = [(one.name, on) for one in sides if (on := one.on.get(device or "")) is not None]
-    yield from _by_side([(name, [conditions_of(on.conditions)]) for name, on in there])
+    yield from _by_side([(name, [conditions_of(on)]) for name, on in there])
     yield from _by_side([(name, [*_why_unknown(on), *on.latency.notes]) for name, on in there])
 
 

@@ -17,13 +17,18 @@ from weighbridge.report.record import OnDevice, Report
 from weighbridge.units import decimal_bytes, exact, joules, seconds, significant
 
 if TYPE_CHECKING:
-    from weighbridge.estimates import Conditions, Need, Region
+    from weighbridge.estimates import Latency, Need, Region
 
-__all__ = ["DETAILED", "briefs", "conditions_of", "verdicts"]
+__all__ = ["DETAILED", "briefs", "conditions_of", "floor_basis", "verdicts"]
 
 DETAILED = 3
 """So many devices are shown one by one, more only in a table."""
 
+_BASES = {
+    "measured": "measured peaks, not a measurement of this network",
+    "data sheet and measured": "the data sheet and measured peaks, not a measurement of this network",
+}
+"""What a floor rests on where it is not the data sheet alone, by the ``figures`` of the latency."""
 _FITS, _DOES_NOT_FIT = "fits", "does not fit"
 _RUNTIME = "the runtime's own data"
 
@@ -63,7 +68,7 @@ def _verdict(on: OnDevice, report: Report, all_rows: bool) -> Verdict:
             *missed_lines(on),
             *_energy(on),
         ),
-        conditions=conditions_of(on.conditions),
+        conditions=conditions_of(on),
         notes=tuple(printable(note, 400) for note in on.notes if note not in said and not note.startswith(NO_LATENCY)),
         grids=tuple(grid for grid in (slowest_layers(on, all_rows), batches(on)) if grid is not None),
     )
@@ -253,9 +258,15 @@ def _energy(on: OnDevice) -> Iterator[str]:
         yield f"charge {charge_sentence(energy.charge, run)}"
 
 
-def conditions_of(conditions: Conditions) -> str:
+def conditions_of(on: OnDevice) -> str:
     """Hardware, precision, batch and runtime, without which a time means nothing."""
+    conditions = on.conditions
     batch = "batch unknown" if conditions.batch is None else f"batch {conditions.batch:,}"
-    runtime = conditions.runtime or "no runtime: a bound from the data sheet, not a measurement"
+    runtime = conditions.runtime or f"no runtime: a bound from {floor_basis(on.latency)}"
     parts = (conditions.hardware, conditions.precision or "precision unknown", batch, runtime)
     return ", ".join(printable(part) for part in parts)
+
+
+def floor_basis(latency: Latency) -> str:
+    """What a floor rests on, and what it is not."""
+    return _BASES.get(latency.figures, "the data sheet, not a measurement")

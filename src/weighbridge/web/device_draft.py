@@ -27,11 +27,15 @@ MEMORY_FIGURES: Final = ("bytes", "bandwidth_bytes_per_s", "reserved_bytes", "la
 _LINES: Final = ("name", "title", "class", "kind", "core", "kernel_library")
 _SIZES: Final = {"": 1, **BYTE_UNITS}
 _UNVERIFIED: Final = "unverified"
+_MEASURED: Final = "measured"
+"""What is ticked of a number."""
 _ROW: Final = re.compile(r"(peaks|memories)\[([0-9]{1,3})\]\.(.+)")
 _GROUPED: Final = re.compile(r"(?<=[0-9])_(?=[0-9])|(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
 """What groups of three digits have between them here and in TOML: ``1,048,576``, ``1_048_576``."""
 _PATH: Final = re.compile(r"\$((?:\.\w+|\[[0-9]+\])*): (.*)", re.DOTALL)
-_ONLY_MEASURED: Final = "must be [[measured]] tables and nothing else"
+_MEASURED_TABLES: Final = frozenset(("measured", "timed"))
+_ONLY_MEASURED: Final = "must be [[measured]] and [[timed]] tables and nothing else"
+_TIMED: Final = re.compile(r"^timed\b")
 _LAST: Final = re.compile(r"(?:\.?\w+|\[[0-9]+\])$")
 
 
@@ -72,8 +76,9 @@ def draft_of(fields: Filled) -> Draft:
         except BadSpec as error:
             faults = (*faults, f"$.measured: {error.what}")
         else:
-            tables |= {"measured": given.get("measured")} if set(given) == {"measured"} else {}
-            faults = faults if set(given) == {"measured"} else (*faults, f"$.measured: {_ONLY_MEASURED}")
+            fitting = bool(given) and set(given) <= _MEASURED_TABLES
+            tables |= given if fitting else {}
+            faults = faults if fitting else (*faults, f"$.measured: {_ONLY_MEASURED}")
     return Draft(filled, tomli_w.dumps(tables).encode(), faults)
 
 
@@ -84,8 +89,8 @@ def filled_with(device: Device) -> Filled:
     filled |= {"name": ("",), "kind": (device.kind,), "notes": ("\n".join(device.notes),)}
     if "energy" in tables:
         filled["energy"] = (tomli_w.dumps(tables["energy"]),)
-    if "measured" in tables:
-        filled["measured"] = (tomli_w.dumps({"measured": tables["measured"]}),)
+    if measured := {name: tables[name] for name in sorted(_MEASURED_TABLES) if name in tables}:
+        filled["measured"] = (tomli_w.dumps(measured),)
     for group in ("peaks", "memories"):
         for place, row in enumerate(tables.get(group, ())):
             filled.update(_row_with(f"{group}[{place}]", row))
@@ -107,7 +112,8 @@ def _placed(fault: str, is_field: Callable[[str], bool]) -> Placed:
     if found is None:
         return Placed("", "", fault)
     path = found[1].removeprefix(".")
-    return Placed(_nearest(path, is_field), path, found[2])
+    field = _TIMED.sub(_MEASURED, path)  # both stand in one field
+    return Placed(_nearest(field, is_field), path, found[2])
 
 
 def _nearest(path: str, is_field: Callable[[str], bool]) -> str:
@@ -124,7 +130,7 @@ def _one(filled: Filled, name: str) -> str:
 
 
 def _moved_up(filled: Filled) -> Filled:
-    """The same fields, the rows of each group numbered from 0 without a gap; what alone says that a number is doubted fills no row."""
+    """The same fields, the rows of each group numbered from 0 without a gap; what is ticked of a number alone fills no row."""
     rows = {
         group: sorted({int(found[2]) for found in _rows(filled) if found[1] == group})
         for group in ("peaks", "memories")
@@ -139,7 +145,7 @@ def _moved_up(filled: Filled) -> Filled:
 def _rows(filled: Filled) -> Iterator[re.Match[str]]:
     for name in filled:
         found = _ROW.fullmatch(name)
-        if found and not found[3].endswith(_UNVERIFIED):
+        if found and not found[3].endswith((_UNVERIFIED, _MEASURED)):
             yield found
 
 
@@ -171,7 +177,8 @@ def _figure(filled: Filled, path: str, units: Mapping[str, int]) -> dict[str, An
         return {}
     found: dict[str, Any] = {"value": _number(_GROUPED.sub("", value), units)} if value else {}
     found |= {name: text for name, text in (("source", source), ("note", note)) if text}
-    return found | ({"verified": False} if _one(filled, f"{path}.{_UNVERIFIED}") else {})
+    found |= {"verified": False} if _one(filled, f"{path}.{_UNVERIFIED}") else {}
+    return found | ({"measured": True} if _one(filled, f"{path}.{_MEASURED}") else {})
 
 
 def _number(text: str, units: Mapping[str, int]) -> int | float | str:
@@ -193,3 +200,5 @@ def _row_with(path: str, row: Mapping[str, Any]) -> Iterator[tuple[str, tuple[st
                 yield f"{path}.{name}.{part}", (f"{value[part]:,}" if part == "value" else value[part],)
         if value.get("verified") is False:
             yield f"{path}.{name}.{_UNVERIFIED}", ("yes",)
+        if value.get("measured") is True:
+            yield f"{path}.{name}.{_MEASURED}", ("yes",)

@@ -15,7 +15,7 @@ __all__ = ["device_form"]
 
 _LEAST_ROWS: Final = 4
 _ROW: Final = re.compile(r"(peaks|memories)\[[0-9]{1,3}\](\.(unit|precision|name|holds))?")
-_FIGURE: Final = re.compile(r"(peaks|memories)\[[0-9]{1,3}\]\.[a-z_]+\.(value|source|note|unverified)")
+_FIGURE: Final = re.compile(r"(peaks|memories)\[[0-9]{1,3}\]\.[a-z_]+\.(value|source|note|unverified|measured)")
 
 
 class _Field(NamedTuple):

@@ -54,10 +54,10 @@ def dataset(name: str, subject: Subject) -> str:
 
 def under(on: OnDevice, *figures: str, has_batch: bool = True) -> altair.TitleParams:
     """The conditions, without which a time means nothing, and below them ``figures``; the batch may be on an axis instead."""
-    hardware, _, precision, batch = on.conditions
-    parts = [hardware, precision or "precision unknown"]
+    conditions = on.conditions
+    parts = [conditions.hardware, conditions.precision or "precision unknown"]
     if has_batch:
-        parts.append("batch unknown" if batch is None else f"batch {exact(batch)}")
+        parts.append("batch unknown" if conditions.batch is None else f"batch {exact(conditions.batch)}")
     text = ", ".join(printable(part, 60) for part in parts)
     return altair.TitleParams(text, subtitle=list(figures), limit=WIDTH)
 

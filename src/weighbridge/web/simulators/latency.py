@@ -12,6 +12,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.report.charts.theme import ACCENT, MUTED, PALETTE
 from weighbridge.report.expectations import basis, expected_time, no_time_lines
 from weighbridge.report.headlines import lower_bound
+from weighbridge.report.verdicts import floor_basis
 from weighbridge.units import decimal_bytes, exact, seconds, short, significant, stated
 from weighbridge.web.controls import Choice, Control, Number, State, Switch
 from weighbridge.web.demands import Asking, asking, batch_number, device, device_choices, precision_choice
@@ -132,7 +133,12 @@ def _offered(one: str, found: Estimate, offer: _Offer) -> Iterator[Readout]:
     for name, label, value, meaning in (
         ("compute_s", _COMPUTING, floor.compute_s, "operations over the peak rate"),
         ("memory_s", _MOVING, floor.memory_s, "bytes over the bandwidth of their memory"),
-        ("floor_s", "floor", floor.floor_s, "the longer of the two that are known: from the data sheet, not measured"),
+        (
+            "floor_s",
+            "floor",
+            floor.floor_s,
+            f"the longer of the two that are known: from {floor_basis(floor)}",
+        ),
     ):
         yield Readout(f"{one}.{name}", label, value, _time(value, found), meaning, group)
     bound = _bound(floor)
