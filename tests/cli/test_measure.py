@@ -10,7 +10,9 @@ import json
 import math
 import os
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,8 +22,13 @@ from tests.cli.test_weigh import one_line
 from tests.measure.recorded import refused_network, write_network
 from weighbridge import measured
 from weighbridge.cli.main import main
+from weighbridge.errors import BadSpec
+from weighbridge.measure import harness, machine
 from weighbridge.measure.energy import Counter, Meter
+from weighbridge.measure.harness import Asked, Runs, Taken, Watch
+from weighbridge.measuring import _asked
 from weighbridge.report.measured_records import read
+from weighbridge.running import _Ready
 
 QUICK = ("--seconds", "0.05", "--width", "0.5")
 
@@ -325,3 +332,56 @@ def test_history_of_nothing(options: tuple[str, ...], capsys: pytest.CaptureFixt
     Path("r.jsonl").write_text("")
     assert main(["history", *options]) == 2
     one_line(capsys)
+
+
+def test_every_process_is_counted_as_the_measurements_own_and_streams_share_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Samples of streams pass at once, and are added up: as many times the seconds are theirs."""
+    watched: list[list[int]] = []
+    asked: list[Asked] = []
+
+    def alternate(runs: Sequence[Runs], one: Asked, watch: Watch) -> tuple[Taken, ...]:
+        asked.append(one)
+        return harness.alternate(runs, one, watch)
+
+    def watching(numbers: Iterable[int]) -> Watch:
+        watched.append(list(numbers))
+        return machine.watching(watched[-1])
+
+    monkeypatch.setattr("weighbridge.running.alternate", alternate)
+    monkeypatch.setattr("weighbridge.running.watching", watching)
+    measured("tiny.onnx", "other.onnx", batch=1, streams=2, seconds=0.05, width=0.5)
+    (numbers,), (one,) = watched, asked
+    assert os.getpid() in numbers
+    assert len(set(numbers)) == 1 + 2 * 2
+    assert (one.most_s, one.warm_up_s) == (0.1, 0.1)
+    assert _asked(0.01, 100).warm_up_s == Asked().warm_up_s == 3
+
+
+def test_samples_of_streams_are_in_turn() -> None:
+    streams = [
+        SimpleNamespace(samples=lambda count, runs, base=base: [base + one for one in range(count)])
+        for base in (10, 20)
+    ]
+    ready = _Ready(None, None, tuple(streams), None)  # type: ignore[arg-type]
+    assert ready.samples(3, 1) == [10, 20, 11, 21, 12, 22]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system holds no process to processors")
+def test_processors_and_their_governor_are_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weighbridge.running.governor", lambda processors: f"of {list(processors)}")
+    one = min(os.sched_getaffinity(0))
+    (held,) = measured("tiny.onnx", batch=1, pin=[one], seconds=0.05, width=0.5).measurements
+    assert (held.conditions.pinned, held.conditions.governor) == ((one,), f"of [{one}]")
+    (free,) = measured("tiny.onnx", batch=1, seconds=0.05, width=0.5).measurements
+    assert (free.conditions.pinned, free.conditions.governor) == ((), f"of {list(range(os.cpu_count() or 1))}")
+
+
+def test_a_place_that_takes_no_records_is_told_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr("weighbridge.measuring.run_beside", never)
+    with pytest.raises(BadSpec, match="records go to a file of their own"):
+        measured("tiny.onnx", batch=1, record="r.txt")

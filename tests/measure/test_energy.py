@@ -10,8 +10,18 @@ from typing import Any
 
 import pytest
 
-from weighbridge.measure.energy import Counter, Meter, energy, joules, meter_of_graphics, meter_of_processor
+from weighbridge.measure.energy import (
+    Counter,
+    Meter,
+    _energy,
+    _Slice,
+    energy,
+    joules,
+    meter_of_graphics,
+    meter_of_processor,
+)
 from weighbridge.measure.runners.nvidia import processor
+from weighbridge.measure.summary import median_interval
 
 RANGE_UJ = 262_143_328_850
 
@@ -242,3 +252,17 @@ def test_a_graphics_processor_is_named_as_far_as_it_says() -> None:
 def test_this_machine_is_asked_without_an_error() -> None:
     for found in (meter_of_processor(), meter_of_graphics()):
         assert isinstance(found, Meter) or found.startswith("not measurable here: ")
+
+
+def test_the_interval_takes_off_the_most_and_the_least_that_idling_may_draw() -> None:
+    """Twelve slices: the ranks of the interval are the third and the tenth."""
+    order = [1, 12, 2, 11, 3, 10, 4, 9, 5, 8, 6, 7]
+    idle = [_Slice(1.0, float(one), 0) for one in order]
+    busy = [_Slice(1.0, 100.0 + one, 1) for one in order]
+    found = _energy(Meter("steps", (Counter("package 0", lambda: 0.0),)), idle, busy)
+    quiet, loud = median_interval(order), median_interval([100.0 + one for one in order])
+    assert quiet is not None
+    assert loud is not None
+    assert quiet.low_s < quiet.high_s
+    assert found.energy_j == pytest.approx(100)
+    assert found.interval_j == (loud.low_s - quiet.high_s, loud.high_s - quiet.low_s)

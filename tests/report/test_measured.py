@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,8 +17,10 @@ from weighbridge.errors import BadSpec
 from weighbridge.measure.conditions import NAMES
 from weighbridge.measure.record import EnergyRead, Measurement, Profile, ProfiledClass
 from weighbridge.measure.summary import summary
+from weighbridge.measuring import _classes
 from weighbridge.report import csv as as_csv
 from weighbridge.report import measured_html
+from weighbridge.report.charts.measured import samples_chart
 from weighbridge.report.measured import (
     COVERS,
     ClassFloor,
@@ -220,3 +225,74 @@ def test_one_sample_beside_thousands_has_a_bar() -> None:
     rare = replace(measurement(), samples_s=samples, summary=summary(samples))
     drawn = [line.split() for line in text_of(spread_lines("net", rare, 80, unicode=False)).splitlines()]
     assert [words[-2:] for words in drawn if "1" in words[-2:]] == [["1", "#"]]
+
+
+def test_what_was_saved_is_what_was_measured() -> None:
+    found = full()
+    assert Measured.from_json(found.to_json()) == found
+    assert Measured.from_dict(found.to_dict()) == found
+    assert text(Measured.from_json(found.to_json()), Look(100)) == text(found, Look(100))
+    alone = Measured("weighbridge 0", (measurement(),))
+    assert Measured.from_json(alone.to_json()) == alone
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("schema",), 9, r"\$\.schema: is of another version: schema 9"),
+        (("measurements",), [], r"\$\.measurements: a list of measurements belongs here"),
+        (("measurements",), {}, r"\$\.measurements: a list of measurements belongs here"),
+        (("measurements", 1), 3, r"\$\.measurements\[1\]: this is no measurement"),
+        (("measurements", 1, "schema"), 9, r"\$\.measurements\[1\]\.schema: is of another version"),
+        (("measurements", 0, "summary", "median_s"), 9.0, r"\$\.measurements\[0\]\.summary\.median_s: lies beyond"),
+        (("measurements", 0, "threads"), None, None),  # a key that this version does not know
+        (("against", 0, "place"), 2, r"\$\.against\[0\]\.place: there is no measurement of that place"),
+        (("frames", 1, "place"), 10**400, r"\$\.frames\[1\]\.place: "),
+        (("floors", 0, "place"), -1, r"\$\.floors\[0\]\.place: "),
+        (("floors", 0, "floor_s"), "x", r"\$\.floors\[0\]\.floor_s: "),
+        (("curve",), [], r"\$\.curve: "),
+    ],
+)
+def test_what_was_saved_and_is_damaged_is_refused_where_it_is(
+    path: tuple[str | int, ...], value: object, said: str | None
+) -> None:
+    data: Any = full().to_dict()
+    within = data
+    for step in path[:-1]:
+        within = within[step]
+    within[path[-1]] = value
+    if said is None:
+        assert Measured.from_dict(data) == full()
+        return
+    with pytest.raises(BadSpec, match=said):
+        Measured.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize("saved", ["[]", "{}", "x", '{"schema": 1, "measurements": []}'])
+def test_other_texts_are_no_saved_measurement(saved: str) -> None:
+    with pytest.raises(BadSpec):
+        Measured.from_json(saved)
+
+
+def test_batches_or_sources_tell_networks_of_one_name_apart() -> None:
+    """Batches first: of one file at several there is one source."""
+    by_batch = [at_batch(batch, 10) for batch in (1, 2)]
+    assert names_of(by_batch) == ("net, batch 1", "net, batch 2")
+    both = [replace(one, source=source) for one, source in zip(by_batch, ("a.onnx", "b.onnx"), strict=True)]
+    assert names_of(both) == ("net, batch 1", "net, batch 2")
+
+
+def test_every_outlier_is_drawn_however_many_samples_there_are() -> None:
+    samples = tuple(0.01 + 1e-6 * (place % 7) for place in range(5_000))
+    samples = (*samples[:4_001], 1.0, *samples[4_001:4_500], 2.0, *samples[4_500:])
+    many = replace(measurement(), samples_s=samples, summary=summary(samples))
+    drawn = samples_chart(["net"], [many]).datasets["samples_0"]
+    assert [row["seconds"] for row in drawn if row["kind"] == "outlier"] == [1.0, 2.0]
+    assert len(drawn) < 1_500
+
+
+def test_an_operator_of_which_one_time_is_unknown_has_no_floor() -> None:
+    nodes = [SimpleNamespace(operator=name) for name in ("conv", "relu", "conv", "relu")]
+    times = [SimpleNamespace(time_s=one) for one in (0.1, 0.2, 0.3, None)]
+    found = list(_classes(SimpleNamespace(nodes=nodes), SimpleNamespace(nodes=times)))  # type: ignore[arg-type]
+    assert found == [ClassFloor("conv", 0.4, 2), ClassFloor("relu", None, 2)]

@@ -5,7 +5,7 @@ A floor stands beside a measured time, never in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -197,6 +197,21 @@ class Measured:
         from weighbridge.report.json import layout
 
         return layout(self.to_dict())
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> Measured:
+        """What ``to_dict`` made ``data`` of.  Raises ``BadSpec`` with the ``$.path`` of what does not fit."""
+        from weighbridge.report.measured_json import page_from_plain
+
+        return page_from_plain(data)
+
+    @classmethod
+    def from_json(cls, text: str) -> Measured:
+        """What was saved as ``text``.  Raises ``BadSpec``."""
+        from weighbridge.report.json_text import parsed
+        from weighbridge.report.measured_json import page_from_plain
+
+        return page_from_plain(parsed(text, "saved measurement"))
 
 
 def check_although(although: Sequence[str]) -> frozenset[str]:

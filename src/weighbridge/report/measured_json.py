@@ -12,11 +12,14 @@ from weighbridge.measure.record import SCHEMA, Measurement
 from weighbridge.measure.summary import Summary
 from weighbridge.report.json import plain, record_of
 from weighbridge.report.json_text import parsed
+from weighbridge.report.measured import SCHEMA as PAGE_SCHEMA
+from weighbridge.report.measured import Measured
 from weighbridge.written import shown
 
-__all__ = ["NEWER", "from_line", "from_plain", "to_line", "to_plain"]
+__all__ = ["NEWER", "from_line", "from_plain", "page_from_plain", "to_line", "to_plain"]
 
 _WHAT: Final = "measurement"
+_PAGE: Final = "saved measurement"
 NEWER: Final = "is of another version"
 """What the error of a record says that this version does not read."""
 _NAMES: Final = ("schema", *(one.name for one in fields(Measurement) if one.name != "schema"))
@@ -48,6 +51,34 @@ def from_plain(data: object) -> Measurement:
     found = record_of(Measurement, data, _WHAT)
     _check(found)
     return found
+
+
+def page_from_plain(data: object) -> Measured:
+    """Read what ``Measured.to_dict`` made.  Keys that this version does not know are left out; raises ``BadSpec`` for the rest."""
+    if not isinstance(data, Mapping) or not {"schema", "measurements", "against"} <= data.keys():
+        raise BadSpec(f"this is no {_PAGE}: it has no schema, measurements and against", where="$")
+    if data["schema"] != PAGE_SCHEMA:
+        hint = f"this version reads schema {PAGE_SCHEMA}"
+        raise BadSpec(f"{NEWER}: schema {shown(data['schema'])}", where="$.schema", hint=hint)
+    listed = data["measurements"]
+    if not isinstance(listed, list) or not listed:
+        raise BadSpec("a list of measurements belongs here", where="$.measurements", hint=f"this is no {_PAGE}")
+    for place, one in enumerate(listed):
+        _checked(one, f"$.measurements[{place}]")
+    found = record_of(Measured, data, _PAGE)
+    for name in ("against", "frames", "floors"):
+        for place, one in enumerate(getattr(found, name)):
+            if one.place >= len(found.measurements):
+                where = f"$.{name}[{place}].place"
+                raise BadSpec("there is no measurement of that place", where=where, hint=f"this is no {_PAGE}")
+    return found
+
+
+def _checked(data: object, path: str) -> None:
+    try:
+        from_plain(data)
+    except BadSpec as error:
+        raise BadSpec(error.what, where=error.where.replace("$", path, 1), hint=error.hint) from None
 
 
 def _check(found: Measurement) -> None:
