@@ -12,13 +12,17 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from weighbridge import estimates
 from weighbridge.budgets.record import Blame, Budget, Result, Unchecked
+from weighbridge.calibration.left_out import Errors
+from weighbridge.calibration.rates import Residual
 from weighbridge.compression import Compression
 from weighbridge.measure import conditions as measured_conditions
+from weighbridge.measure.micro.record import Bandwidth, Rate
 from weighbridge.measure.noise import Load
 from weighbridge.measure.record import EnergyRead, Measurement, Profile, ProfiledClass
 from weighbridge.measure.summary import Interval, Summary
 from weighbridge.published import Conditions, Published
 from weighbridge.report import comparison
+from weighbridge.report.calibrated import ClassTimes, RuntimeFit
 from weighbridge.report.fronts import Beaten, Front, Unplaced
 from weighbridge.report.layers import LayerChange, LayerFigures
 from weighbridge.report.matching import Differences
@@ -26,6 +30,7 @@ from weighbridge.report.measured import Against, ClassFloor, Curve, CurvePoint, 
 from weighbridge.report.measured_history import ModelHistory, Point, Series
 from weighbridge.report.measured_records import Fault
 from weighbridge.report.missed import Deadlines, Missed
+from weighbridge.report.predicted import Distribution, LeftAside, NetworkTime
 from weighbridge.report.record import Report
 from weighbridge.report.what_if import Metric
 
@@ -110,9 +115,8 @@ counted.
 MEASURED = """\
 ## What `weighbridge measure` says
 
-`weighbridge measure SOURCE… --json -` prints another object; `weighbridge.measured(SOURCE).to_dict()` is the same in Python, and
-`Measured.from_json` reads it back. A record of `--record` is one of its `measurements`, on a line of its own or in a file of its own.
-The same holds for its keys and values.
+`weighbridge measure SOURCE… --json -` prints another object; `weighbridge.measured(SOURCE).to_dict()` is the same in Python. A record of
+`--record` is one of its `measurements`, on a line of its own or in a file of its own. The same holds for its keys and values.
 [Measuring](measuring.md) says what they mean.
 
 | key | value |
@@ -137,6 +141,50 @@ HISTORY = """\
 | `models` | [ object ], each by its name and its source |
 | `faults` | [ object ], records that could not be read |
 """
+CALIBRATED = """\
+## The calibration of `weighbridge calibrate`
+
+`weighbridge calibrate --json -` prints another object; `weighbridge.calibrated().to_dict()` is the same in Python. The device file, which
+`-o this-machine.toml` writes, has what devices have.
+
+| key | value |
+|---|---|
+| `schema`, `tool` | as in a report |
+| `taken_at` | text, when it was begun, in UTC |
+| `device` | text, the name of the device |
+| `hardware` | object, as in a measurement |
+| `threads` | whole number |
+| `rates` | [ object ]: operations a second that products of matrices reached, by precision |
+| `bandwidths` | [ object ]: bytes a second that were moved, by working set |
+| `runtimes` | [ object ]: what was fitted to each runtime |
+| `networks` | [ object ]: what was measured beside what is expected |
+| `errors` | [ object ]: how far expected times are off |
+| `aside` | [ object ]: what was left out |
+| `notes` | [ text ] |
+"""
+VALIDATED = """\
+## The validation of `weighbridge validate`
+
+`weighbridge validate RECORDS --on DEVICE --json -` prints another object; in Python it is
+`weighbridge.validated(RECORDS, on=DEVICE).to_dict()`.
+
+| key | value |
+|---|---|
+| `schema`, `tool` | as in a report |
+| `device`, `title` | text: the name of the device, and its full name |
+| `networks`, `errors`, `aside`, `notes` | as in a calibration |
+"""
+OF_CALIBRATED: Mapping[str, type] = {
+    "`rates[ ]`": Rate,
+    "`bandwidths[ ]`": Bandwidth,
+    "`runtimes[ ]`": RuntimeFit,
+    "`runtimes[ ].classes[ ]`": ClassTimes,
+    "`runtimes[ ].operators[ ]`": Residual,
+    "`networks[ ]`": NetworkTime,
+    "`errors[ ]`": Distribution,
+    "`errors[ ].errors`": Errors,
+    "`aside[ ]`": LeftAside,
+}
 OF_MEASURED: Mapping[str, type] = {
     "`measurements[ ]`": Measurement,
     "`measurements[ ].conditions`": measured_conditions.Conditions,
@@ -199,6 +247,7 @@ def page() -> str:
     parts += [SIDE_BY_SIDE, *of_records(OF_MODELS)]
     parts += [CHECK, *of_records(OF_A_CHECK)]
     parts += [MEASURED, *of_records(OF_MEASURED), HISTORY, *of_records(OF_HISTORY)]
+    parts += [CALIBRATED, *of_records(OF_CALIBRATED), VALIDATED]
     return "\n".join([*parts, *of_a_compression()])
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from weighbridge.api import load, weigh
     from weighbridge.budgets.record import Checked
+    from weighbridge.calibrating import calibrated
     from weighbridge.changing import what_if
     from weighbridge.checking import check
     from weighbridge.comparing import compare
@@ -35,16 +36,20 @@ if TYPE_CHECKING:
     from weighbridge.ordering import best_order
     from weighbridge.patching import in_patches
     from weighbridge.report import Report
+    from weighbridge.report.calibrated import Calibration
     from weighbridge.report.comparison import Comparison
     from weighbridge.report.measured import Measured
     from weighbridge.report.measured_history import History, history
     from weighbridge.report.ordered import Ordered
     from weighbridge.report.patched import Patched
+    from weighbridge.report.validated import Validation
     from weighbridge.report.what_if import WhatIf
+    from weighbridge.validating import validated
 
 __all__ = [
     "BadModel",
     "BadSpec",
+    "Calibration",
     "Checked",
     "Comparison",
     "Compression",
@@ -61,10 +66,12 @@ __all__ = [
     "Report",
     "TensorSpec",
     "UnsupportedFormat",
+    "Validation",
     "WeighbridgeError",
     "WhatIf",
     "__version__",
     "best_order",
+    "calibrated",
     "check",
     "compare",
     "compress",
@@ -72,6 +79,7 @@ __all__ = [
     "in_patches",
     "load",
     "measured",
+    "validated",
     "weigh",
     "what_if",
 ]
@@ -81,6 +89,7 @@ __version__ = "0.1.0.dev0"
 # A module for every public name: each is imported when it is first used, so that `import weighbridge` costs next to nothing.
 _HOMES = {
     "best_order": "ordering",
+    "calibrated": "calibrating",
     "compare": "comparing",
     "check": "checking",
     "compress": "compressing",
@@ -88,8 +97,10 @@ _HOMES = {
     "in_patches": "patching",
     "load": "api",
     "measured": "measuring",
+    "validated": "validating",
     "weigh": "api",
     "what_if": "changing",
+    "Calibration": "report.calibrated",
     "Checked": "budgets.record",
     "Comparison": "report.comparison",
     "Compression": "compression.record",
@@ -100,6 +111,7 @@ _HOMES = {
     "Measurement": "measure.record",
     "Ordered": "report.ordered",
     "Patched": "report.patched",
+    "Validation": "report.validated",
     "WhatIf": "report.what_if",
     "TensorSpec": "frontends.torch_inputs",
 }

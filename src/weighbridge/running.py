@@ -29,7 +29,7 @@ from weighbridge.named_tuple import NamedTuple
 from weighbridge.run_precision import precision_of_run
 from weighbridge.sources import Given, Loaded, Source, check, quietly, read
 
-__all__ = ["RUNTIMES", "Runnable", "run_beside"]
+__all__ = ["RUNTIMES", "Runnable", "run_beside", "sha256_of"]
 
 RUNTIMES: Final = {"onnx": "onnxruntime", "tflite": "litert", "torch": "pytorch", "pt2": "pytorch"}
 """By the format of a source the runtime that runs it."""
@@ -207,7 +207,7 @@ def _measurement(ready: _Ready, taken: Taken, asked: Asked, more: _More) -> Meas
         taken_at=more.taken_at,
         name=_name(ready.loaded),
         source=ready.loaded.origin,
-        sha256=_sha256(ready.loaded.origin),
+        sha256=sha256_of(ready.loaded.origin),
         conditions=ready.conditions,
         warm_up_s=taken.warm_up_s,
         samples_s=taken.samples_s,
@@ -236,7 +236,8 @@ def _noted(graph: Graph) -> tuple[str, ...]:
     return (note,) if note else ()
 
 
-def _sha256(origin: str) -> str | None:
+def sha256_of(origin: str) -> str | None:
+    """That of the file of this name, None where it is none.  Raises ``OSError`` where it cannot be read."""
     path = Path(origin)
     if not path.is_file():
         return None

@@ -47,6 +47,11 @@ READERS = {
     "measure model.onnx --on d.toml": "d.toml",
     "measure model.onnx --values x=x.npy": "x.npy",
     "history times.jsonl": "times.jsonl",
+    "calibrate model.onnx": "weights.bin",
+    "calibrate ./model.onnx --runtime onnxruntime": "model.onnx",
+    "calibrate --from times.jsonl": "times.jsonl",
+    "validate times.jsonl --on d.toml": "times.jsonl",
+    "validate ./times.jsonl --on ./d.toml": "d.toml",
     "check --budgets b.toml": "b.toml",
     "check --budgets ./b.toml": "model.onnx",
     "compare lenet5 net.toml": "net.toml",
@@ -123,7 +128,7 @@ def test_what_a_command_reads_is_not_written_over(
     place = SPELLED[spelled](file)
     for option in (
         FORMATS
-        if command.startswith(("weigh", "report", "what-if", "comp", "patches", "order", "measure", "history"))
+        if command.startswith(("weigh", "report", "what-if", "comp", "patches", "order", "measure", "history", "calibrate", "validate"))
         else FORMATS[:1]
     ):
         assert main([*command.split(), option, place]) == 2

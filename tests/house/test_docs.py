@@ -30,7 +30,7 @@ from weighbridge.devices.device import (
 from weighbridge.devices.measured import Efficiency, Measured, Power
 from weighbridge.devices.timed import TIME_CLASSES, ClassRates, Timed
 from weighbridge.memory import POLICIES
-from weighbridge.report import measured, measured_history
+from weighbridge.report import calibrated, measured, measured_history, validated
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -157,6 +157,7 @@ def test_the_page_on_json_has_the_keys_of_a_report(tmp_path: Path) -> None:
     # tests/cli/test_measure.py holds that what is measured has no other keys
     records = [*generate_json.OF_MEASURED.values(), *generate_json.OF_HISTORY.values()]
     records += [measured.Measured, measured_history.History]
+    records += [*generate_json.OF_CALIBRATED.values(), calibrated.Calibration, validated.Validation]
     keys |= {name for record in records for name in generate_json.fields(record)}
     documented = set(re.findall(r"^\| `(\w+)` \|", generate_json.page(), re.MULTILINE))
     assert keys - set(POLICIES) - report.on[0].energy.by.keys() - CONVENTION.keys() <= documented

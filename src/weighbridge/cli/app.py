@@ -10,6 +10,7 @@ import click
 
 from weighbridge import __version__
 from weighbridge.cli.calculator_commands import COMMANDS as CALCULATORS
+from weighbridge.cli.calibrate_commands import COMMANDS as CALIBRATE
 from weighbridge.cli.check_commands import COMMANDS as CHECK
 from weighbridge.cli.compare_commands import COMMANDS as COMPARE
 from weighbridge.cli.completion import devices, sources
@@ -304,6 +305,7 @@ def _weigh_command(**options: Any) -> Callable[[], int]:
 
 for _command in (
     *CALCULATORS,
+    *CALIBRATE,
     *COMPARE,
     *CHECK,
     *COMPRESS,
