@@ -115,8 +115,9 @@ counted.
 MEASURED = """\
 ## What `weighbridge measure` says
 
-`weighbridge measure SOURCE… --json -` prints another object; `weighbridge.measured(SOURCE).to_dict()` is the same in Python. A record of
-`--record` is one of its `measurements`, on a line of its own or in a file of its own. The same holds for its keys and values.
+`weighbridge measure SOURCE… --json -` prints another object; `weighbridge.measured(SOURCE).to_dict()` is the same in Python, and
+`Measured.from_json` reads it back. A record of `--record` is one of its `measurements`, on a line of its own or in a file of its own.
+The same holds for its keys and values.
 [Measuring](measuring.md) says what they mean.
 
 | key | value |
