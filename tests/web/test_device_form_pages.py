@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import ASGIApp
 
+from tests.estimates.machines import FUSED, WRITTEN, machine
 from tests.web.client import Page, ask, fresh, read
 from weighbridge.devices.catalogue import file_of, find, names
 from weighbridge.devices.device import Device
 from weighbridge.devices.read import device_of
 from weighbridge.errors import BadSpec
-from weighbridge.web.device_draft import draft_of, placed
+from weighbridge.web.device_draft import draft_of, filled_with, placed
 
 GOOD: Mapping[str, Any] = {
     "name": "my-board",
@@ -217,7 +218,7 @@ def test_measurements_are_tables_of_their_own_with_their_faults_beside_them() ->
         ("[[measured]]\nkernels = 'ours'\n", "is missing"),
         ("[[measured", "this is not TOML"),
         ("title = 'other'\n", "must be [[measured]] and [[timed]] tables and nothing else"),
-            ("[[timed]]\nruntime = 'ours'\n", "is missing"),
+        ("[[timed]]\nruntime = 'ours'\n", "is missing"),
     ):
         page = read(sent(app, {**GOOD, "measured": text}).text)
         assert fault in beside(page)["fault-measured"], beside(page)
@@ -281,3 +282,13 @@ def test_whatever_is_typed_is_a_device_or_faults(typed: Mapping[str, str]) -> No
         assert isinstance(device_of(draft.content, "x"), Device)
     except BadSpec as error:
         assert error.details
+
+
+def test_a_form_that_begins_as_a_machine_keeps_what_was_measured_on_it() -> None:
+    device = machine(FUSED, WRITTEN)
+    draft = draft_of({**filled_with(device), "name": (device.name,)})
+    assert not draft.faults
+    assert device_of(draft.content, device.name) == device
+    faulty = ["$.timed[0].classes[1].operators: must be another"]
+    (one,) = placed(faulty, {"measured"}.__contains__)
+    assert (one.field, one.path) == ("measured", "timed[0].classes[1].operators")
