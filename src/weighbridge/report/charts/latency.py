@@ -99,5 +99,5 @@ def _notes(on: OnDevice, times: Sequence[NodeTime]) -> Iterator[str]:
         yield f"the time of {many(least)} is a lower bound, as a count behind it is one"
     yield from doubts(on)
     if timed(on):
-        yield "the bars are floors; what is expected has none, as whole networks were measured"
+        yield "the bars are floors; what is expected has none, as it is of whole networks"
     yield from expected_lines(on)
