@@ -98,6 +98,18 @@ def test_the_threads_are_said_before_anything_is_loaded() -> None:
         Apart("fake", order("a")._replace(threads=3), command=[sys.executable, "-c", said])
 
 
+@pytest.mark.parametrize(("own", "code"), [(None, 10), ("FASTEST_FIRST", 13)])
+def test_graphics_processors_are_counted_as_the_bus_does_unless_the_user_says_otherwise(
+    own: str | None, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_DEVICE_ORDER", raising=False)
+    if own is not None:
+        monkeypatch.setenv("CUDA_DEVICE_ORDER", own)
+    said = "import os\nraise SystemExit(len(os.environ['CUDA_DEVICE_ORDER']))"
+    with pytest.raises(MeasureError, match=f"exit code {code}"):
+        Apart("fake", order("a"), command=[sys.executable, "-c", said])
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system holds no process to processors")
 def test_a_process_is_held_to_processors() -> None:
     one = min(os.sched_getaffinity(0))

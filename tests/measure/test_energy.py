@@ -266,3 +266,30 @@ def test_the_interval_takes_off_the_most_and_the_least_that_idling_may_draw() ->
     assert quiet.low_s < quiet.high_s
     assert found.energy_j == pytest.approx(100)
     assert found.interval_j == (loud.low_s - quiet.high_s, loud.high_s - quiet.low_s)
+
+
+@pytest.mark.parametrize(
+    ("visible", "asked"),
+    [
+        (None, "number 0"),
+        ("", "number 0"),
+        ("2", "number 2"),
+        (" 3 ,1", "number 3"),
+        ("GPU-8932f937,0", "UUID GPU-8932f937"),
+    ],
+)
+def test_the_graphics_processor_is_the_one_that_cuda_may_use(
+    visible: str | None, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    library = nvml(
+        nvmlDeviceGetHandleByIndex=lambda number: f"number {number}",
+        nvmlDeviceGetHandleByUUID=lambda uuid: f"UUID {uuid}",
+        nvmlDeviceGetName=lambda handle: handle,
+    )
+    found = meter_of_graphics(0, library)
+    assert isinstance(found, Meter)
+    assert found.domain == f"the whole {asked}"
+    assert processor(0, library).name == asked

@@ -24,6 +24,8 @@ _THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """What libraries of kernels read before anybody can tell them."""
 _SET: Final = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 """No processes beside this one compile, nothing is downloaded."""
+_COUNTED: Final = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+"""Unless the user says otherwise graphics processors are counted as NVIDIA's library does, which reads their energy."""
 _COMMAND: Final = (sys.executable, "-P", "-m", "weighbridge.measure.worker")
 _PATIENCE_S: Final = 5.0
 _LAST_WORDS: Final = 2_000
@@ -51,7 +53,7 @@ class Apart:
             stderr=self._said,
             text=True,
             encoding="utf-8",
-            env={**os.environ, **dict.fromkeys(_THREADS, str(order.threads)), **_SET},
+            env={**_COUNTED, **os.environ, **dict.fromkeys(_THREADS, str(order.threads)), **_SET},
             process_group=0 if hasattr(os, "killpg") else None,
         )
         try:

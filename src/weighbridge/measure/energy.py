@@ -18,6 +18,7 @@ from typing import Any, Final
 from weighbridge.errors import printable, said_by
 from weighbridge.measure.harness import Runs
 from weighbridge.measure.record import EnergyRead
+from weighbridge.measure.runners.nvidia import handle_of, nvml_here
 from weighbridge.measure.summary import Interval, median_interval
 from weighbridge.named_tuple import NamedTuple
 
@@ -99,13 +100,13 @@ def _word(file: Path) -> str | None:
 
 
 def meter_of_graphics(number: int = 0, nvml: Any = None) -> Meter | str:
-    """NVIDIA's counter of a whole graphics processor, of whoever uses it, or why there is none."""
-    library = nvml or _nvml()
+    """NVIDIA's counter of the whole graphics processor that CUDA has under that number, of whoever uses it, or why there is none."""
+    library = nvml or nvml_here()
     if library is None:
         return f"{_HERE}nvidia-ml-py is not installed; pip install 'weighbridge[measure]'"
     try:
         library.nvmlInit()
-        handle = library.nvmlDeviceGetHandleByIndex(number)
+        handle = handle_of(library, number)
         name = library.nvmlDeviceGetName(handle)
         library.nvmlDeviceGetTotalEnergyConsumption(handle)
     except library.NVMLError as error:
@@ -119,14 +120,6 @@ def meter_of_graphics(number: int = 0, nvml: Any = None) -> Meter | str:
             raise OSError(said_by(error)) from None
 
     return Meter("NVML's total energy", (Counter(f"the whole {named}", read),))
-
-
-def _nvml() -> Any:
-    with suppress(ImportError):
-        import pynvml
-
-        return pynvml
-    return None
 
 
 def joules(before: float, after: float, range_j: float | None) -> float | None:
