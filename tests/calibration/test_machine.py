@@ -65,9 +65,9 @@ def test_a_format_is_no_slower_than_a_wider_one_that_it_can_be_converted_to() ->
 
 def test_levels_are_merged_where_bandwidths_are_alike_and_begin_with_the_level_below() -> None:
     assert [level(one) for one in DEVICE.memories] == [
-        ("working sets up to 128.0 KiB", 128 * KIB, 200),  # a set of 65 KiB may be as fast as one of 64
-        ("working sets up to 4.000 MiB", 4 * MIB, 80),
-        ("working sets up to 8.000 MiB", 8 * MIB, 40),
+        ("128 KiB level", 128 * KIB, 200),  # a set of 65 KiB may be as fast as one of 64
+        ("4 MiB level", 4 * MIB, 80),
+        ("8 MiB level", 8 * MIB, 40),
         ("memory", HARDWARE.memory_bytes, 21),
     ]
     for one in DEVICE.memories:

@@ -17,6 +17,7 @@ _ALIKE: Final = 0.8
 """Working sets are of one level where the bandwidth is no less than that share of the level's."""
 _SERVERS: Final = re.compile(r"xeon|epyc|opteron|ampere|neoverse|graviton|altra|power\d", re.IGNORECASE)
 _BOARDS: Final = re.compile(r"raspberry|jetson|rockchip|bcm\d|cortex-a", re.IGNORECASE)
+_ZEROS: Final = re.compile(r"\.0+ ")
 _WIDER: Final[Mapping[str, tuple[str, ...]]] = {
     "float32": ("float64",),
     "float16": ("float32", "float64"),
@@ -105,7 +106,7 @@ def _memories(bandwidths: Sequence[Bandwidth], memory_bytes: int | None, said: s
     *caches, (largest, slowest) = _levels(bandwidths)
     for limit, best in caches:
         size = Figure(limit, f"the largest working set that was measured to move so fast, {said}", measured=True)
-        yield _memory(f"working sets up to {binary_bytes(limit)}", size, best, said)
+        yield _memory(f"{_ZEROS.sub(' ', binary_bytes(limit))} level", size, best, said)
     whole = Figure(max(largest, memory_bytes or 0), "what the system says of its memory")
     unknown = Figure(
         largest, f"the largest working set, {said}", verified=False, note="the system does not say its memory"
