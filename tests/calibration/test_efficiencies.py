@@ -16,7 +16,7 @@ def test_known_efficiencies_are_recovered_also_above_one() -> None:
     found = fit_efficiencies(networks(40))
     assert found.strength == STRENGTHS[0]
     for name, value in EFFICIENT.items():
-        assert found.of(name) == pytest.approx(value, rel=0.01), name
+        assert found.of(name) == pytest.approx(value, rel=0.02), name
 
 
 def test_one_factor_for_all_is_found_where_that_is_what_there_is() -> None:

@@ -11,7 +11,7 @@ from weighbridge.named_tuple import NamedTuple
 __all__ = ["Toward", "check_there", "coefficients"]
 
 _ROUNDS: Final = 60
-_SETTLED: Final = 1e-9
+_SETTLED: Final = 1e-6
 _HUBER: Final = 1.345
 """Beyond so many standard deviations a row pulls no harder: the constant that loses a twentieth where all errors are normal."""
 _DEVIATIONS: Final = 1.4826
