@@ -30,7 +30,7 @@ def predicted_chart(networks: Sequence[NetworkTime]) -> Chart | None:
     rows = tuple(_rows(networks))
     if not rows:
         return None
-    times = [value for one in networks for value in (one.measured_s, one.left_out_s, one.floor_s) if value]
+    times = [one.measured_s for one in networks]
     line: tuple[Datum, ...] = tuple({"measured": end, "seconds": end} for end in (min(times), max(times)))
     said = "; ".join(
         f"{one.name} in {one.runtime}: measured {time(one.measured_s)}, expected {time(one.left_out_s)}"
@@ -75,7 +75,7 @@ def _drawing() -> Any:
     )
     line: Any = (
         altair.Chart(altair.NamedData("as_measured"))
-        .mark_line(aria=False, color=PALETTE[1], strokeDash=[4, 4])
+        .mark_line(aria=False, color=PALETTE[2], strokeDash=[4, 4])
         .encode(x=x, y=y)
     )
     kinds = [_EXPECTED, _FLOOR]
