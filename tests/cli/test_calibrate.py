@@ -28,7 +28,7 @@ def test_the_page_has_the_machine_the_rates_the_networks_and_the_error(capsys: p
     said = capsys.readouterr().out
     assert said.startswith("mine, calibrated\na processor with 1 thread; ")
     for part in (
-        "a network left out is expected to ",
+        "a network left out is expected within ",
         "one constant for all is off by ",
         "four of five networks to come are within ",
         "peak at float32: ",

@@ -61,7 +61,7 @@ def test_distributions_are_by_runtime_and_of_all() -> None:
     assert found[0].errors.median == pytest.approx(0.3)
     assert found[5].errors.worst_error == pytest.approx(-0.5)
     said = list(predicted_sentences(found))
-    assert said[0].startswith("onnxruntime: a network left out is expected to 30.0% in the median")
+    assert said[0].startswith("onnxruntime: a network left out is expected within 30.0% in the median")
     assert said[1].startswith("all together: ")
 
 

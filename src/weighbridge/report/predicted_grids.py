@@ -128,7 +128,7 @@ def predicted_sentences(errors: Sequence[Distribution]) -> Iterator[str]:
         )
         constant = f"; one constant for all is off by {beside}" if beside else ""
         yield (
-            f"{where}a network left out is expected to {left_out.median:.1%} in the median, and to {left_out.p90:.1%} in 90% of "
+            f"{where}a network left out is expected within {left_out.median:.1%} in the median, and within {left_out.p90:.1%} in 90% of "
             f"{exact(left_out.networks)} cases{constant}"
         )
 
