@@ -161,7 +161,8 @@ def _epilog(command: click.Command, level: int) -> list[str]:
         title, _, rest = part.partition(":\n")
         rows = inspect.cleandoc(rest).splitlines()
         if title in _TABLES:
-            cells = [row.split(maxsplit=1) for row in rows]
+            # a row that goes on below is indented there
+            cells = [row.split(maxsplit=1) for row in re.sub(r"\n\s+", " ", "\n".join(rows)).splitlines()]
             body = [
                 _TABLES[title],
                 "|---|---|",

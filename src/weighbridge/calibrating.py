@@ -23,9 +23,9 @@ from weighbridge.calibration.rows import Row
 from weighbridge.calibration.solve import check_there
 from weighbridge.devices.device import Device
 from weighbridge.devices.timed import Timed
-from weighbridge.errors import BadSpec, MissingExtra, WeighbridgeError
+from weighbridge.devices.values import name as device_name
+from weighbridge.errors import BadSpec, MissingExtra, NeedsShape, WeighbridgeError
 from weighbridge.measure.harness import Asked
-from weighbridge.measure.micro.onnx_file import written
 from weighbridge.measure.micro.rates import machine_rates
 from weighbridge.measure.micro.record import Bandwidth, Rate, Spec, SuiteTimes
 from weighbridge.measure.micro.specs import SPECS
@@ -48,7 +48,8 @@ from weighbridge.reweighing import (
     why_not,
 )
 from weighbridge.running import Runnable, run_beside
-from weighbridge.sources import Given, Source, quietly
+from weighbridge.sources import Given, Source, check, is_named_model, quietly
+from weighbridge.sources import read as read_source
 from weighbridge.units import exact
 from weighbridge.written import shown, whole
 
@@ -57,7 +58,11 @@ __all__ = ["calibrated"]
 _MOST_S: Final = 86_400.0
 _MOST_THREADS: Final = 4_096
 _PACKAGES: Final = {"onnxruntime": "onnxruntime", "pytorch": "torch"}
+_INSTALLS: Final = {"onnxruntime": "pip install 'weighbridge[measure]'", "pytorch": "pip install 'weighbridge[torch]'"}
 _EXTRAS: Final = "pip install 'weighbridge[measure]' for ONNX Runtime, 'weighbridge[torch]' for PyTorch"
+_NEEDED: Final = ("onnx", "psutil", "tomli_w")
+"""What single operators are written with, what reads the machine, and what writes the device."""
+_SIZES: Final = "give --batch; sizes beside it are given to `weighbridge measure --record`, whose records --from takes"
 _Tell = Callable[[str], None]
 
 
@@ -76,36 +81,37 @@ def calibrated(
     """A device of this machine: what it computes and moves at most, rates by class of operators in each runtime, and how much of them
     networks reach.
 
-    ``networks`` are measured in turns, those of one runtime together, at ``batch`` where they leave it open, for at most ``seconds`` each;
+    ``networks`` are measured first, in turns, those of one runtime together, at ``batch`` if it is given, for at most ``seconds`` each;
     ``records`` are files and folders of earlier measurements, of which those on this machine, with as many threads, count as well.
     Single operators are measured for ``operator_seconds`` in each ``runtime``: by default those of the networks, or all that are
-    installed.  ``threads`` are those of one run, by default as many as there are processors to use.  Each measurement of a network is
-    added to the file (.jsonl) or folder ``record`` as soon as it is made.  ``name`` is that of the device, by default the processor's.
+    installed.  ``threads`` are those of one run, by default as many as there are processors to use.  Measurements of networks are
+    added to the file (.jsonl) or folder ``record`` as soon as those of a runtime are made.  ``name`` is that of the device, by default
+    one made of the processor's.
 
-    Of fewer than four networks of a runtime its rates stand alone: nothing is expected of networks by them.
+    Of fewer than four networks of a runtime its rates stand alone: how far off what is expected by them is, nobody knows.
 
-    Raises ``MissingExtra`` for a library or a runtime that is not installed, ``MeasureError`` for a model that its runtime refuses, and
-    ``BadSpec`` for an option that cannot be followed, and for records where there is none.
+    Raises what reading a source does, ``MissingExtra`` for a library or a runtime that is not installed, ``MeasureError`` for a model that
+    its runtime refuses, and ``BadSpec`` for an option that cannot be followed, and for records where there is none.
     """
     check_there()
     tell = progress or quietly
     if record is not None:
         check_place(record)
     count = _threads(threads)
-    for value, where in ((seconds, "seconds"), (operator_seconds, "operator_seconds")):
-        if not 0 < value <= _MOST_S:
-            raise BadSpec(f"{shown(value)} is no time to measure for", where=where, hint="give up to 86,400 seconds")
+    _check_options(seconds, operator_seconds, name)
     by_runtime = _by_runtime(networks)
     recorded, aside = records_of(records)
     runtimes = _runtimes(runtime, [*by_runtime, *(one.conditions.runtime for one in recorded)])
     _check_covered(by_runtime, runtimes)
+    _check_networks(networks, batch, tell)
     taken_at = datetime.now(UTC).isoformat(timespec="seconds")
+    # networks come first: what a runtime refuses is told at once, and records are kept whatever comes after
+    made = _measured(by_runtime, runtimes, count, batch, seconds, record, tell)
     machine = machine_rates(count, progress=tell)
     suites = [_operators(one, count, operator_seconds, tell) for one in runtimes]
     device = device_of_machine(machine, name, taken_at[:10], [best for one in suites for best in _reached(one)])
     source = f"measured on this machine by weighbridge {__version__}, {taken_at[:10]}"
     entries = [_entry(one, device, source) for one in suites]
-    made = _measured(by_runtime, runtimes, count, batch, seconds, record, tell)
     found = _Found(device, (*recorded, *made), source, tell)
     fits = [_with_networks(entry, found) for entry in entries]
     times = tuple(time for fit in fits for time in fit.networks)
@@ -170,6 +176,29 @@ def _threads(threads: int | None) -> int:
     return count
 
 
+def _check_options(seconds: float, operator_seconds: float, name: str) -> None:
+    """Raises ``BadSpec`` for a time that is none, and for a name that no device file may have."""
+    for value, where in ((seconds, "seconds"), (operator_seconds, "operator_seconds")):
+        if not 0 < value <= _MOST_S:
+            raise BadSpec(f"{shown(value)} is no time to measure for", where=where, hint="give up to 86,400 seconds")
+    try:
+        device_name(name or "any", str)
+    except ValueError as error:
+        raise BadSpec(str(error), where="name", hint="such as my-machine") from None
+
+
+def _check_networks(networks: Iterable[Source], batch: int | None, tell: _Tell) -> None:
+    """Raises what reading the files does, which takes a moment; a model by name is built where it is run."""
+    for one in networks:
+        check(one, Given(batch=batch))
+        if is_named_model(os.fspath(one)):
+            continue
+        try:
+            read_source(one, Given(batch=batch), tell)
+        except NeedsShape as error:
+            raise NeedsShape(error.what, where=error.where, hint=_SIZES) from None
+
+
 def _by_runtime(networks: Iterable[Source]) -> dict[str, list[Source]]:
     found: dict[str, list[Source]] = {}
     for one in networks:
@@ -195,7 +224,10 @@ def _runtimes(asked: str | Sequence[str], needed: Iterable[str]) -> tuple[str, .
         raise MissingExtra("no runtime is installed that runs single operators", hint=_EXTRAS)
     missing = next((one for one in wanted if find_spec(_PACKAGES[one]) is None), None)
     if missing is not None:
-        raise MissingExtra(f"{missing} is not installed", hint=_EXTRAS)
+        raise MissingExtra(f"{missing} is not installed", hint=_INSTALLS[missing])
+    lacking = next((one for one in _NEEDED if find_spec(one) is None), None)
+    if lacking is not None:
+        raise MissingExtra(f"calibrating needs {lacking}", hint=_INSTALLS["onnxruntime"])
     return tuple(dict.fromkeys(wanted))
 
 
@@ -217,6 +249,8 @@ def _operators(runtime: str, threads: int, seconds: float, tell: _Tell) -> _Oper
 
     The fastest sample counts: what else runs makes an operator slower, and never faster.
     """
+    from weighbridge.measure.micro.onnx_file import written
+
     taken = suite(runtime, threads, seconds=seconds, progress=tell)
     fuses = FUSES.get((runtime, taken.mode), FUSES.get((runtime, ""), False))
     specs: Mapping[str, Spec] = {one.name: one for one in SPECS}
@@ -271,7 +305,7 @@ def _measured(
         whats = [Runnable(one, Given(batch=batch), threads=threads) for one in by_runtime.get(name, ())]
         if not whats:
             continue
-        tell(f"measuring {exact(len(whats))} networks in {name}")
+        tell(f"measuring {exact(len(whats))} network{'s' if len(whats) > 1 else ''} in {name}")
         found = run_beside(whats, asked, progress=tell)
         if record is not None:
             append(record, found)
@@ -288,8 +322,8 @@ def _with_networks(entry: _Entry, found: _Found) -> _Fit:
     count = groups_of(networks)
     if count < FEWEST:
         notes.append(
-            f"{name}: {exact(count)} networks are too few for efficiencies, of which there have to be {FEWEST}: "
-            "there are rates of single operators alone, and no time is expected by them"
+            f"{name}: {exact(count)} network{' is' if count == 1 else 's are'} too few for efficiencies, which take {FEWEST}: times are "
+            "expected by the rates of single operators alone, and nobody knows how far off that is"
         )
         shown_fit = runtime_fit(timed, entry.rates.residuals, None, None, frozenset())
         return _Fit(timed, shown_fit, network_times(weighed, timed), aside, tuple(notes))

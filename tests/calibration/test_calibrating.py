@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -146,6 +148,38 @@ def test_what_was_measured_before_a_failure_is_kept(monkeypatch: pytest.MonkeyPa
     assert [one.name for one in read("kept.jsonl").measurements] == ["net0", "net1"]
 
 
+def test_networks_are_run_first_so_that_a_refusal_costs_no_other_measurement(
+    machine: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_: Any, **__: Any) -> Any:
+        raise MeasureError("onnxruntime refuses it")
+
+    monkeypatch.setattr(calibrating, "run_beside", refuses)
+    with pytest.raises(MeasureError, match="refuses"):
+        calibrated(*networks(2), threads=1)
+    assert machine() == []
+
+
+def test_networks_that_were_measured_are_kept_when_the_machine_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(calibrating, "machine_rates", ended)
+    with pytest.raises(KeyboardInterrupt):
+        calibrated(*networks(2), threads=1, record="kept.jsonl")
+    assert [one.name for one in read("kept.jsonl").measurements] == ["net0", "net1"]
+
+
+@pytest.mark.parametrize("command", [["calibrate", "nowhere.onnx"], ["validate", "nowhere.jsonl", "--on", "toy"]])
+@pytest.mark.parametrize("lacking", ["onnx", "numpy", "scipy", "psutil", "onnxruntime"])
+def test_no_command_breaks_where_a_library_is_not_installed(command: list[str], lacking: str) -> None:
+    hidden = f"import sys; sys.modules[{lacking!r}] = None; from weighbridge.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", hidden, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("weighbridge: error: ")
+    assert "internal error" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "what"),
     [
@@ -153,6 +187,9 @@ def test_what_was_measured_before_a_failure_is_kept(monkeypatch: pytest.MonkeyPa
         ((), {"threads": 1.5}, "must be from 1"),
         ((), {"seconds": 0}, "no time to measure for"),
         ((), {"operator_seconds": -1}, "no time to measure for"),
+        ((), {"name": "My Machine"}, "must be lower-case letters, digits, hyphens and dots"),
+        (("net0.onnx",), {"batch": 0}, "a size of 0 for batch"),
+        (("net0.onnx", "damaged.onnx"), {}, "damaged.onnx: truncated"),
         ((), {"runtime": "litert"}, "'litert' runs no single operators"),
         (("net0.onnx",), {"runtime": "pytorch"}, "onnxruntime runs this, and is not among the runtimes"),
         (("alexnet",), {}, "no runtime runs a network of the format textbook"),
@@ -165,7 +202,8 @@ def test_what_was_measured_before_a_failure_is_kept(monkeypatch: pytest.MonkeyPa
 def test_what_cannot_be_is_told_before_anything_is_measured(
     machine: Asked, arguments: tuple[str, ...], options: dict[str, Any], what: str
 ) -> None:
-    networks(1)
+    whole = Path(networks(1)[0]).read_bytes()
+    Path("damaged.onnx").write_bytes(whole[: len(whole) // 2])
     Path("empty.jsonl").touch()
     with pytest.raises(Exception, match=what):
         calibrated(*arguments, **options)
@@ -176,8 +214,12 @@ def test_what_is_not_installed_says_what_installs_it(machine: Asked, monkeypatch
     monkeypatch.setattr(calibrating, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"no runtime is installed .*weighbridge\[measure\]"):
         calibrated()
-    with pytest.raises(MissingExtra, match="pytorch is not installed"):
+    with pytest.raises(MissingExtra, match=r"pytorch is not installed; .*weighbridge\[torch\]"):
         calibrated(runtime=["pytorch"])
+    for lacking in ("onnx", "psutil", "tomli_w"):
+        monkeypatch.setattr(calibrating, "find_spec", lambda name, lacking=lacking: None if name == lacking else name)
+        with pytest.raises(MissingExtra, match=rf"needs {lacking}; .*weighbridge\[measure\]"):
+            calibrated()
     monkeypatch.setattr(calibrating, "check_there", solve.check_there)
     monkeypatch.setitem(__import__("sys").modules, "scipy.optimize", None)
     with pytest.raises(MissingExtra, match=r"weighbridge\[measure\]"):

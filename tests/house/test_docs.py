@@ -91,6 +91,17 @@ def test_the_page_of_a_command_that_does_not_exist_is_refused() -> None:
         generate_commands.filled("<!-- usage: weighbridge wiegh -->\n<!-- end of usage -->\n")
 
 
+def test_every_exit_code_is_a_number_and_says_all_that_the_command_does() -> None:
+    """A row of a command's help that goes on below belongs to the code above it."""
+    for name, command in COMMANDS.items():
+        _, is_there, listed = (command.epilog or "").partition("Exit codes:\n")
+        _, _, shown = generate_commands.reference(name, command).partition("| code | meaning |\n|---|---|\n")
+        rows = [row.strip("| ").split(" | ") for row in shown.splitlines()] if is_there else []
+        assert all(code.isdigit() for code, _ in rows), name
+        said = " ".join(f"{code} {meaning}" for code, meaning in rows).replace("`", "")
+        assert said == " ".join(listed.partition("\n\n")[0].replace("`", "").split()), name
+
+
 def test_the_index_of_commands_names_all_of_them() -> None:
     assert re.findall(r"^\| \[`weighbridge ([a-z -]+)`]", generate_commands.page(), re.MULTILINE) == list(COMMANDS)
 

@@ -22,7 +22,8 @@ Measure this machine and make a device file of it, on which `weighbridge weigh` 
 Products of matrices and moved bytes give the peaks, single operators the rates of a runtime by class of operators.
 
 NETWORK is an ONNX file or a PyTorch model (torchvision:resnet18). All of a runtime are measured in turns, and say how much of the rates
-networks reach: with four or more the device has expected times, and says how far these are off for a network without a part in them.
+networks reach: with four or more the device says how far an expected time is off for a network without a part in it. With fewer, times are
+expected by single operators alone, and nobody knows how far off they are.
 """
 _CALIBRATE_EXAMPLES: Final = """\
 \b
@@ -72,7 +73,9 @@ _ALL: Final = option(OUTPUT, "--all", "all_rows", is_flag=True, help="Show every
 
 @click.command("calibrate", cls=SectionedCommand, help=_CALIBRATE_HELP, epilog=_CALIBRATE_EXAMPLES)
 @click.argument("networks", metavar="[NETWORK]...", nargs=-1, shell_complete=sources)
-@option(NETWORK, "--batch", type=int, metavar="N", help="Batch of the networks, where they leave it open.")
+@option(
+    NETWORK, "--batch", type=int, metavar="N", help="Batch of the networks; one whose file fixes another is refused."
+)
 @option(
     NETWORK,
     "--from",
@@ -122,7 +125,7 @@ _ALL: Final = option(OUTPUT, "--all", "all_rows", is_flag=True, help="Show every
     OUTPUT,
     "--record",
     metavar="FILE|FOLDER/",
-    help="Add each measurement of a network to a file (.jsonl) or a folder as soon as it is made.",
+    help="Add the measurements of networks to a file (.jsonl) or a folder as soon as those of a runtime are made.",
 )
 @_FILES_AND_DEVICE
 @_ALL
