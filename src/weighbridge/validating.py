@@ -114,7 +114,8 @@ def _notes(weighed: dict[Timed, list[Reweighed]], networks: Sequence[NetworkTime
         yield from contradictions(each)
         count = groups_of([network_of(one) for one in each])
         if each and count < FEWEST:
-            yield f"{timed.runtime}: {exact(count)} networks are too few to leave one out, of which there have to be {FEWEST}"
+            few = f"{exact(count)} network{' is' if count == 1 else 's are'} too few to leave one out"
+            yield f"{timed.runtime}: {few}, of which there have to be {FEWEST}"
         others = sorted({one.measurement.conditions.version for one in each} - {timed.version})
         if others:
             yield f"{timed.runtime} was calibrated at version {timed.version}, and measured at {', '.join(others)}"

@@ -11,10 +11,12 @@ pytest.importorskip("onnx")
 
 from tests.calibration.machine import machine, measured, networks
 from weighbridge import BadSpec, calibrated, validated
+from weighbridge.calibration.left_out import Errors
 from weighbridge.devices.device import Device
 from weighbridge.measure.conditions import Hardware
 from weighbridge.report.measured_records import append
-from weighbridge.report.predicted import BY_FLOOR, BY_MACS, EXPECTED, LEFT_OUT
+from weighbridge.report.predicted import BY_FLOOR, BY_MACS, EXPECTED, LEFT_OUT, Distribution
+from weighbridge.report.predicted_grids import predicted_sentences
 from weighbridge.report.terminal import Look
 from weighbridge.report.validated_page import sentences, text
 
@@ -77,6 +79,24 @@ def test_few_networks_are_not_left_out_and_that_is_said(device: Device) -> None:
     assert all(one.left_out_s is None for one in found.networks)
     assert all(one.expected_s is not None for one in found.networks)
     assert any("3 networks are too few to leave one out" in note for note in found.notes)
+    append("one.jsonl", [measured("net0.onnx")])
+    alone = validated("one.jsonl", on=device)
+    assert any("1 network is too few to leave one out" in note for note in alone.notes)
+    assert "1 measurement; " in text(alone, LOOK)
+
+
+def test_all_together_is_said_of_several_runtimes_alone_and_constants_of_other_cases_say_of_how_many() -> None:
+    every = Errors(networks=5, median=0.1, p90=0.2, p99=0.3, bias=0.0, mean=0.1, worst="net0", worst_error=0.3)
+    methods = [LEFT_OUT, BY_FLOOR, BY_MACS]
+    one = [Distribution(method, runtime, every) for runtime in ("onnxruntime", "") for method in methods]
+    few = [Distribution(BY_FLOOR, "pytorch", every._replace(networks=1))]
+    (sentence,) = predicted_sentences([*few, *one])
+    assert sentence.startswith("onnxruntime: a network left out is expected within 10.0% in the median")
+    more = [Distribution(LEFT_OUT, "pytorch", every), Distribution(BY_MACS, "pytorch", every._replace(networks=4))]
+    said = list(predicted_sentences([*one, *more]))
+    assert [each.partition(":")[0] for each in said] == ["onnxruntime", "all together", "pytorch"]
+    assert said[0].endswith("one constant for all is off by 10.0% on the floor and 10.0% on MACs")
+    assert said[2].endswith("one constant for all is off by 10.0% on MACs (4 cases)")
 
 
 def test_another_version_of_the_runtime_is_told(device: Device) -> None:

@@ -278,6 +278,32 @@ def test_what_is_no_file(place: str, message: str, capsys: pytest.CaptureFixture
     assert message in refused(capsys, "report", place)
 
 
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            "measurements notes",
+            "this is a saved measurement, not a saved report; measure it again with `-o page.html`; in Python",
+        ),
+        (
+            "bandwidths networks errors",
+            "this is a saved calibration, not a saved report; `weighbridge calibrate --from RECORDS",
+        ),
+        (
+            "networks errors",
+            "this is a saved validation, not a saved report; `weighbridge validate RECORDS --on DEVICE",
+        ),
+        ("other", "$: the saved report lacks "),
+    ],
+)
+def test_what_another_command_saved_says_what_shows_it(
+    keys: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = {"schema": json.loads(Path(save("a.json")).read_text(encoding="utf-8"))["schema"]}
+    Path("b.json").write_text(json.dumps(saved | {key: [] for key in keys.split()}), encoding="utf-8")
+    assert f"b.json: {message}" in refused(capsys, "report", "b.json")
+
+
 def test_what_never_ends_is_no_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weighbridge.cli.saved._MOST_BYTES", 10_000)
     if Path("/dev/zero").exists():

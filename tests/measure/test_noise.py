@@ -68,6 +68,11 @@ def test_counters_that_are_read_one_after_the_other_make_no_work_less_than_none(
     assert CALM._replace(wall_s=0.0).others is None
 
 
+def test_so_many_samples_are_too_few() -> None:
+    assert told(None, samples=[1.0]) == ("1 sample is too few, or too much alike, for an interval of the median",)
+    assert told(None, samples=[1.0, 1.1])[0].startswith("2 samples are too few")
+
+
 def test_samples_far_out_are_told_where_they_are_many() -> None:
     few, many = [*QUIET, *[9.0] * 3], [*QUIET, *[9.0] * 12]
     assert told(None, samples=few) == ()

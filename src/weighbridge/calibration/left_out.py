@@ -9,11 +9,11 @@ from typing import Final
 from weighbridge.calibration.efficiencies import Efficiencies, Single, expected_s, fit_efficiencies
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["COVERED", "Errors", "LeftOut", "constant_left_out", "errors_of", "expected_left_out", "interval_of"]
+__all__ = ["COVERED", "FEWEST_OF_TENTHS", "Errors", "LeftOut", "constant_left_out", "errors_of", "expected_left_out", "interval_of"]
 
 COVERED: Final = 0.8
 """The share of networks without a part in the fit that the interval is to hold."""
-_FEWEST: Final = 9
+FEWEST_OF_TENTHS: Final = 9
 """Ratios below which their tenth and nine tenths lie beyond all of them."""
 
 
@@ -103,7 +103,7 @@ def interval_of(found: Sequence[LeftOut]) -> tuple[float, float] | None:
     ratios = sorted(one.measured_s / one.expected_s for one in found if one.expected_s)
     if not ratios:
         return None
-    if len(ratios) < _FEWEST:
+    if len(ratios) < FEWEST_OF_TENTHS:
         return ratios[0], ratios[-1]
     tenths = quantiles(ratios, n=10, method="exclusive")
     return tenths[0], tenths[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +23,20 @@ _MOST_BYTES: Final = 1 << 28
 """Of a saved report, some hundred times what the largest networks make: a device that never ends is no report."""
 _TITLE: Final = 70
 HOW_TO_SAVE: Final = "give what `weighbridge weigh SOURCE --json FILE` wrote"
+_SAVED: Final = (
+    ("measurements", "measurement", "measure it again with `-o page.html`; in Python Measured.from_json reads it"),
+    (
+        "bandwidths",
+        "calibration",
+        "`weighbridge calibrate --from RECORDS -o page.html` makes its page from what was recorded",
+    ),
+    (
+        "errors",
+        "validation",
+        "`weighbridge validate RECORDS --on DEVICE -o page.html` makes its page from what was recorded",
+    ),
+)
+"""What other commands save: a key that it alone has of these, the first that fits, what it is, and what shows it."""
 _WEIGHED: Final = ("onnx", "tflite", "pt2", "toml")
 """Formats of networks, by the names that ``sniff`` has for them."""
 
@@ -64,10 +79,13 @@ def _named(place: str) -> str:
 
 
 def _read(place: str) -> Report:
+    content = b""
     try:
-        return from_bytes(_content(place))
+        content = _content(place)
+        return from_bytes(content)
     except WeighbridgeError as error:
-        other = None if error.where else _of_another_kind(place)
+        other = _of_another_command(content, place) if error.where == "$" else None
+        other = other or (None if error.where else _of_another_kind(place))
         where = ": ".join(filter(None, (_named(place), error.where)))
         raise other or BadSpec(error.what, where=where, hint=error.hint or HOW_TO_SAVE) from None
 
@@ -112,6 +130,16 @@ def _not_there(place: str) -> BadSpec:
         return BadSpec("this is a network, not a saved report", hint=_weigh_first(place))
     found = no_such_file(place)
     return BadSpec(found.what, hint=found.hint)
+
+
+def _of_another_command(content: bytes, place: str) -> BadSpec | None:
+    """The error for what ``measure``, ``calibrate`` or ``validate`` saved; None for all else.  It is JSON, as it was read."""
+    found = json.loads(content.decode("utf-8-sig"))
+    keys = found.keys() if isinstance(found, dict) else ()
+    for key, kind, hint in _SAVED:
+        if key in keys and "schema" in keys:
+            return BadSpec(f"this is a saved {kind}, not a saved report", where=_named(place), hint=hint)
+    return None
 
 
 def _of_another_kind(place: str) -> BadSpec | None:

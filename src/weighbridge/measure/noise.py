@@ -105,7 +105,8 @@ def noises_of_load(load: Load | None, rounds: Sequence[Load] = ()) -> tuple[str,
 def _of_samples(samples_s: Sequence[float], found: Summary, wanted: float) -> Iterator[str]:
     width = found.relative_width
     if width is None:
-        yield f"{found.samples:,} samples are too few, or too much alike, for an interval of the median"
+        samples = f"{found.samples:,} sample{' is' if found.samples == 1 else 's are'}"
+        yield f"{samples} too few, or too much alike, for an interval of the median"
     elif width > wanted:
         yield f"the median is known to {width:.1%} either way, not to the {wanted:.1%} asked for"
     moved = drift(samples_s)

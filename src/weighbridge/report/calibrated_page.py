@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from weighbridge.calibration.left_out import FEWEST_OF_TENTHS
 from weighbridge.devices.device import Peak
 from weighbridge.errors import printable
 from weighbridge.report.calibrated import Calibration, ClassTimes, RuntimeFit
@@ -69,10 +70,11 @@ def sentences(found: Calibration) -> Iterator[str]:
     yield from predicted_sentences(found.errors)
     for one in found.runtimes:
         if one.least is not None and one.most is not None:
-            yield (
-                f"{_runtime(one)}: four of five networks to come are within {significant(one.least)} to {significant(one.most)} times the "
-                f"expected time, by {exact(one.networks)} left out in turn"
-            )
+            within = f"{significant(one.least)} to {significant(one.most)} times the expected time"
+            if one.networks < FEWEST_OF_TENTHS:
+                yield f"{_runtime(one)}: all {exact(one.networks)} networks took {within} when left out in turn; others may be farther off"
+            else:
+                yield f"{_runtime(one)}: four of five networks to come are within {within}, by {exact(one.networks)} left out in turn"
     for peak in found.device.peaks:
         reached = f"{short(peak.ops_per_s.value)}OPS"
         yield f"peak at {printable(peak.precision, _NAME)}: {reached}, {printable(peak.ops_per_s.source, 160)}"

@@ -114,15 +114,15 @@ def distribution_grid(errors: Sequence[Distribution]) -> Grid:
 
 def predicted_sentences(errors: Sequence[Distribution]) -> Iterator[str]:
     """The error of networks without a part in the fit, beside one constant for all."""
-    runtimes = dict.fromkeys(one.runtime for one in errors)
+    runtimes = list(dict.fromkeys(one.runtime for one in errors if one.method == LEFT_OUT))
     for runtime in runtimes:
+        if not runtime and len(runtimes) < 3:
+            continue  # all together are those of the only runtime again
         found = {one.method: one.errors for one in errors if one.runtime == runtime}
-        left_out = found.get(LEFT_OUT)
-        if left_out is None:
-            continue
+        left_out = found[LEFT_OUT]
         where = f"{printable(runtime, _NAME)}: " if runtime else "all together: "
         beside = " and ".join(
-            f"{found[method].median:.1%} {words}"
+            f"{found[method].median:.1%} {words}{_of_others(found[method].networks, left_out.networks)}"
             for method, words in ((BY_FLOOR, "on the floor"), (BY_MACS, "on MACs"))
             if method in found
         )
@@ -131,6 +131,11 @@ def predicted_sentences(errors: Sequence[Distribution]) -> Iterator[str]:
             f"{where}a network left out is expected within {left_out.median:.1%} in the median, and within {left_out.p90:.1%} in 90% of "
             f"{exact(left_out.networks)} cases{constant}"
         )
+
+
+def _of_others(networks: int, others: int) -> str:
+    """Of how many cases, where they are not the same ones."""
+    return "" if networks == others else f" ({exact(networks)} case{'s' if networks != 1 else ''})"
 
 
 def warnings_of(networks: Sequence[NetworkTime]) -> Iterator[str]:

@@ -57,7 +57,8 @@ def title(found: Validation) -> str:
 
 def subtitle(found: Validation) -> str:
     """How much there is."""
-    return f"{exact(len(found.networks))} measurements; {printable(found.title, 160)}"
+    count = len(found.networks)
+    return f"{exact(count)} measurement{'s' if count != 1 else ''}; {printable(found.title, 160)}"
 
 
 def sentences(found: Validation) -> Iterator[str]:
