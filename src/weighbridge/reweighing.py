@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
@@ -140,7 +141,7 @@ def why_not(one: Measurement, timed: Timed, machine: Iterable[str]) -> str:
     """Why a measurement says nothing of this entry of a device file, "" where it does; ``machine`` are the names of the machine."""
     where = one.conditions
     named = where.hardware.processor if where.hardware.accelerator is None else where.hardware.accelerator.name
-    if named is None or not any(named in name for name in machine):
+    if not named or not any(_is_in(named, name) for name in machine):
         return f"it was measured on another machine: {named or 'one without a name'}"
     for word, mine, other in (
         ("precision", where.precision, timed.precision),
@@ -148,9 +149,18 @@ def why_not(one: Measurement, timed: Timed, machine: Iterable[str]) -> str:
         ("mode", where.mode, timed.mode),
         ("streams", where.streams, 1),
     ):
+        if mine is None:
+            return f"its {word} is unknown, and the rates are of {other}"
         if mine != other:
-            return f"it has other {word}: {mine or 'unknown'}, not {other}"
+            return f"it has other {word}: {mine}, not {other}"
+    if where.pinned and len(where.pinned) < where.threads:
+        return f"it was held to fewer processors than it has threads: {len(where.pinned)}, not {where.threads}"
     return ""
+
+
+def _is_in(named: str, name: str) -> bool:
+    """Whether a text names that processor, and no other whose name only begins or ends alike: a Cortex-A7 is no Cortex-A72."""
+    return re.search(rf"(?<!\w){re.escape(named)}(?!\w)", name) is not None
 
 
 def network_of(one: Reweighed) -> Network:

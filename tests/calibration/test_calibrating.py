@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("onnx")
 
 from tests.calibration.machine import CALL_S, EFFICIENCY, MACHINE, STEP_S, machine, measured, networks
-from tests.measure.recorded import write_network
+from tests.measure.recorded import CONDITIONS, write_network
 from weighbridge import BadSpec, MeasureError, MissingExtra, calibrated, calibrating
 from weighbridge.calibration import solve
 from weighbridge.devices.read import read_device
@@ -118,6 +118,26 @@ def test_records_of_this_machine_count_and_others_are_told() -> None:
     ):
         assert why in whys.replace("its file is gone", "there is no such file"), (why, whys)
     assert len(found.aside) == 9
+
+
+@pytest.mark.parametrize(
+    ("unlike", "why"),
+    [
+        ({"hardware": CONDITIONS.hardware._replace(processor="")}, "another machine: one without a name"),
+        ({"hardware": CONDITIONS.hardware._replace(processor=None)}, "another machine: one without a name"),
+        ({"hardware": CONDITIONS.hardware._replace(processor="a proc")}, "another machine: a proc"),
+        ({"hardware": CONDITIONS.hardware._replace(processor="processor")}, ""),
+        ({"precision": None}, "its precision is unknown, and the rates are of float32"),
+        ({"pinned": (0,), "threads": 2}, "held to fewer processors than it has threads: 1, not 2"),
+        ({"pinned": (0, 1), "threads": 2}, ""),
+    ],
+)
+def test_what_is_no_measurement_of_this_machine_is_left_out(unlike: dict[str, Any], why: str) -> None:
+    (source,) = networks(1)
+    append("times.jsonl", [measured(source, **{"threads": 1, **unlike})])
+    found = calibrated(runtime="onnxruntime", threads=unlike.get("threads", 1), records=["times.jsonl"])
+    assert len(found.networks) == (0 if why else 1)
+    assert why in "".join(one.why for one in found.aside)
 
 
 def test_records_choose_the_runtime_too(machine: Asked) -> None:
