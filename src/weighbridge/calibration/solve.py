@@ -67,12 +67,18 @@ def coefficients(
     found, pulls, expected = lowest, np.ones_like(times), times
     for _ in range(_ROUNDS):
         before = found
-        found = _solved(table, times - beside, lowest, np.sqrt(counts * pulls / (times * expected)), toward)
+        found = _solved(table, times - beside, lowest, np.sqrt(counts * pulls) / _between(times, expected), toward)
         expected = np.clip(beside + table @ found, times / _FARTHEST, times * _FARTHEST)
-        pulls = _pulls((expected - times) / np.sqrt(expected * times))
+        pulls = _pulls((expected - times) / _between(times, expected))
         if np.allclose(found, before, rtol=_SETTLED, atol=0.0):
             break
     return tuple(map(float, found))
+
+
+def _between(times: Any, expected: Any) -> Any:
+    """The root of their product, which itself may be beyond what a number can hold."""
+    np, _ = _libraries()
+    return np.sqrt(times) * np.sqrt(expected)
 
 
 def _pulls(errors: Any) -> Any:
