@@ -128,3 +128,23 @@ def test_what_is_written_is_read_as_it_was(given: str) -> None:
     device = device_of_machine(TIMES, given, "2026-12-01")
     assert device_of(written(device), "machine.toml") == device
     assert replace(device, name=DEVICE.name) == DEVICE
+
+
+def test_levels_that_read_alike_and_a_name_that_no_file_may_have_are_read_back() -> None:
+    sets = {1_048_576: 200e9, 1_048_600: 100e9, 1_048_640: 50e9, 1_048_700: 20e9}
+    bandwidths = tuple(Bandwidth(size, rate, "copied, NumPy 2") for size, rate in sets.items())
+    hostile = HARDWARE._replace(processor="\x1b[31m a processor")
+    device = device_of_machine(TIMES._replace(bandwidths=bandwidths, hardware=hostile))
+    assert device_of(written(device), "here") == device
+    names = [memory.name for memory in device.memories]
+    assert names[0] == "1 MiB level"
+    assert len(set(names)) == len(names) > 3
+    assert names[1].endswith(" B level")
+
+
+def test_what_disturbed_it_is_in_the_notes_and_a_memory_holds_what_was_measured() -> None:
+    small = HARDWARE._replace(memory_bytes=MIB, cores=4, processors=4)
+    device = device_of_machine(TIMES._replace(noise=("other programs ran",), hardware=small))
+    assert "other programs ran" in device.notes
+    assert device.memories[-1].bytes.value == 64 * MIB
+    assert device.core == "4 cores, x86_64"

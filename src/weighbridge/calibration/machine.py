@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device, Figure, Memory, Peak
+from weighbridge.errors import printable
 from weighbridge.measure.conditions import Hardware
 from weighbridge.measure.micro.record import Bandwidth, MachineTimes, Rate
 from weighbridge.units import binary_bytes
@@ -42,7 +43,7 @@ def device_of_machine(
     rates = (*times.rates, *(one for one in reached if isinstance(one, Rate)))
     bandwidths = (*times.bandwidths, *(one for one in reached if isinstance(one, Bandwidth)))
     hardware = times.hardware
-    processor = hardware.processor or f"a processor of {hardware.architecture}"
+    processor = printable(hardware.processor or "") or f"a processor of {hardware.architecture}"
     return Device(
         name=name or name_of(hardware, times.threads),
         title=f"{processor}, {_threads(times)}",
@@ -104,9 +105,14 @@ def _memories(bandwidths: Sequence[Bandwidth], memory_bytes: int | None, said: s
     if not bandwidths:
         return
     *caches, (largest, slowest) = _levels(bandwidths)
+    taken: set[str] = set()
     for limit, best in caches:
         size = Figure(limit, f"the largest working set that was measured to move so fast, {said}", measured=True)
-        yield _memory(f"{_ZEROS.sub(' ', binary_bytes(limit))} level", size, best, said)
+        name = f"{_ZEROS.sub(' ', binary_bytes(limit))} level"
+        if name in taken:  # rounded, two limits may read alike
+            name = f"{limit:,} B level"
+        taken.add(name)
+        yield _memory(name, size, best, said)
     whole = Figure(max(largest, memory_bytes or 0), "what the system says of its memory")
     unknown = Figure(
         largest, f"the largest working set, {said}", verified=False, note="the system does not say its memory"
