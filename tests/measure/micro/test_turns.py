@@ -45,3 +45,12 @@ def test_the_best_is_the_fastest_sample() -> None:
     _, count, times = machine.asked[-1]
     assert count * times == pytest.approx(200, rel=0.2)
     assert times == pytest.approx(4, abs=1)
+
+
+@pytest.mark.parametrize(("run_s", "count", "runs"), [(10.0, 3, 1), (0.4e-3, 250, 2), (0.3e-3, 333, 2)])
+def test_the_best_is_of_three_samples_at_least_none_of_them_shorter_than_asked_for(
+    run_s: float, count: int, runs: int
+) -> None:
+    machine = Machine(scatter=0)
+    best(machine.runs(run_s), 0.2, 0.5e-3)
+    assert machine.asked[-1][1:] == (pytest.approx(count, abs=1), runs)
