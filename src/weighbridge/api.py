@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weighbridge.counts import ConventionFacts, NetworkFacts
     from weighbridge.devices.device import Device, EnergyTable
     from weighbridge.estimates import Bill, Demand
-    from weighbridge.estimates.class_work import ClassWork
+    from weighbridge.estimates.class_work import NodeWork
     from weighbridge.estimates.patched_fit import PatchSearch
     from weighbridge.memory import MemoryPlan
     from weighbridge.memory.training.records import TrainingPlan
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from weighbridge.passes import BitRules
     from weighbridge.report import OnDevice, Report
 
-__all__ = ["class_work_of", "demand_of", "deployed_of", "load", "report_of", "weigh"]
+__all__ = ["demand_of", "deployed_of", "load", "node_works_of", "report_of", "weigh"]
 
 Module = Any
 """A ``torch.nn.Module``, whose type is not known here."""
@@ -258,17 +258,14 @@ def deployed_of(
     return deploy(_held(graph, Choices((), rules, None, None, False)))
 
 
-def class_work_of(graph: Graph, fuses: bool) -> tuple[ClassWork, ...]:
-    """What a run of ``graph`` asks of each class of operators: of the graph that runs, or where nothing ``fuses`` as it is written.
-
-    Classes are in the order of ``weighbridge.operators.time_class.TIME_CLASSES``; one that nothing is of is absent.
-    """
+def node_works_of(graph: Graph, fuses: bool) -> tuple[NodeWork, ...]:
+    """What a run of ``graph`` asks of kernels, by node: of the graph that runs, or where nothing ``fuses`` as it is written."""
     from weighbridge.counts import count
-    from weighbridge.estimates.class_work import class_work
+    from weighbridge.estimates.class_work import node_works
     from weighbridge.passes import deploy
 
     runs = deploy(graph) if fuses else graph
-    return class_work(runs, count(graph, runs))
+    return node_works(runs, count(graph, runs))
 
 
 def _weighed(graph: Graph, choices: Choices) -> tuple[Graph, Graph, NetworkFacts, MemoryPlan]:

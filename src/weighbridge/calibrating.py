@@ -12,19 +12,20 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from weighbridge import __version__
-from weighbridge.api import class_work_of, load
+from weighbridge.api import load, node_works_of
 from weighbridge.calibration.compared import groups_of, singles_of
 from weighbridge.calibration.efficiencies import FEWEST, fit_efficiencies
 from weighbridge.calibration.entry import Runs, with_efficiencies, with_rates
 from weighbridge.calibration.left_out import expected_left_out, interval_of
-from weighbridge.calibration.machine import device_of_machine
+from weighbridge.calibration.machine import device_of_machine, near_bytes
 from weighbridge.calibration.rates import Limits, Rates, fit_rates
 from weighbridge.calibration.rows import Row
 from weighbridge.calibration.solve import check_there
 from weighbridge.devices.device import Device
-from weighbridge.devices.timed import Timed
+from weighbridge.devices.timed import LANES, Timed
 from weighbridge.devices.values import name as device_name
 from weighbridge.errors import BadSpec, MissingExtra, NeedsShape, WeighbridgeError
+from weighbridge.estimates.class_work import NodeWork, class_work
 from weighbridge.measure.harness import Asked
 from weighbridge.measure.micro.rates import machine_rates
 from weighbridge.measure.micro.record import Bandwidth, Rate, Spec, SuiteTimes
@@ -111,7 +112,8 @@ def calibrated(
     suites = [_operators(one, count, operator_seconds, tell) for one in runtimes]
     device = device_of_machine(machine, name, taken_at[:10], [best for one in suites for best in _reached(one)])
     source = f"measured on this machine by weighbridge {__version__}, {taken_at[:10]}"
-    entries = [_entry(one, device, source) for one in suites]
+    near = near_bytes(machine.bandwidths)
+    entries = [_entry(one, device, source, near) for one in suites]
     found = _Found(device, (*recorded, *made), source, tell)
     fits = [_with_networks(entry, found) for entry in entries]
     times = tuple(time for fit in fits for time in fit.networks)
@@ -132,12 +134,25 @@ def calibrated(
     )
 
 
+class _Operator(NamedTuple):
+    """A single operator: its class, what it asks for, and what it took."""
+
+    name: str
+    operators: str
+    work: tuple[NodeWork, ...]
+    time_s: float
+
+
 class _Operators(NamedTuple):
-    """The single operators of a runtime, what each asks for, and whether the runtime merges some of them."""
+    """The single operators of a runtime, and whether the runtime merges some of them."""
 
     taken: SuiteTimes
-    rows: tuple[Row, ...]
+    each: tuple[_Operator, ...]
     fuses: bool
+
+    def rows(self, near_bytes: int | None, lanes: int) -> list[Row]:
+        """What is fitted, told with such a nearest memory and so many lanes."""
+        return [Row(one.name, one.operators, class_work(one.work, near_bytes, lanes), one.time_s) for one in self.each]
 
 
 class _Entry(NamedTuple):
@@ -255,11 +270,12 @@ def _operators(runtime: str, threads: int, seconds: float, tell: _Tell) -> _Oper
     fuses = FUSES.get((runtime, taken.mode), FUSES.get((runtime, ""), False))
     specs: Mapping[str, Spec] = {one.name: one for one in SPECS}
     with TemporaryDirectory() as folder:
-        rows = []
+        each = []
         for one in taken.times:
             graph = load(written(specs[one.name], Path(folder)))
-            rows.append(Row(one.name, specs[one.name].operators, class_work_of(graph, fuses), one.least_s))
-    return _Operators(taken, tuple(rows), fuses)
+            spec = specs[one.name]
+            each.append(_Operator(one.name, spec.operators, node_works_of(graph, fuses), one.least_s))
+    return _Operators(taken, tuple(each), fuses)
 
 
 def _reached(found: _Operators) -> Iterator[Rate | Bandwidth]:
@@ -268,23 +284,41 @@ def _reached(found: _Operators) -> Iterator[Rate | Bandwidth]:
     All bytes of one that is in no chain are others, so that they are its working set.
     """
     alone = {one.name for one in SPECS if one.chain == 1}
-    for one, row in zip(found.taken.times, found.rows, strict=True):
+    for one in found.each:
         how = f"{one.name} in {found.taken.runtime}"
-        macs, moved = (sum(getattr(each, term) for each in row.work) for term in ("macs", "bytes"))
+        macs = sum(each.macs for each in one.work)
+        moved = sum(each.running_bytes + each.stored_bytes for each in one.work)
         if macs:
-            yield Rate(found.taken.precision, 2 * macs / one.least_s, how)
+            yield Rate(found.taken.precision, 2 * macs / one.time_s, how)
         if moved and one.name in alone:
-            yield Bandwidth(moved, moved / one.least_s, how)
+            yield Bandwidth(moved, moved / one.time_s, how)
 
 
-def _entry(found: _Operators, device: Device, source: str) -> _Entry:
-    """The runtime's rates, from its single operators: none is above what the machine reached in anything."""
+def _entry(found: _Operators, device: Device, source: str, near: int | None) -> _Entry:
+    """The runtime's rates, from its single operators: none is above what the machine reached in anything.
+
+    ``near`` is what the nearest memory holds; of the numbers of lanes that one is taken which tells the operators' times best.
+    """
     taken = found.taken
     peak = device.peak(taken.precision)
     moved = [one.bandwidth_bytes_per_s.value for one in device.memories if one.bandwidth_bytes_per_s is not None]
-    rates = fit_rates(found.rows, Limits(None if peak is None else peak.ops_per_s.value / 2, max(moved, default=None)))
+    limits = Limits(None if peak is None else peak.ops_per_s.value / 2, max(moved, default=None))
+    fits = {lanes: fit_rates(found.rows(near, lanes), limits) for lanes in LANES}
+    lanes = min(LANES, key=lambda one: round(fits[one].error, 4))
+    rates = fits[lanes]
     where = f"{taken.hardware.processor or 'an unknown processor'}, {taken.hardware.system}"
-    runs = Runs(taken.runtime, taken.version, taken.mode, taken.precision, taken.threads, found.fuses, where, source)
+    runs = Runs(
+        taken.runtime,
+        taken.version,
+        taken.mode,
+        taken.precision,
+        taken.threads,
+        found.fuses,
+        where,
+        source,
+        near,
+        lanes,
+    )
     notes = tuple(f"{taken.runtime}: {one}" for one in (*taken.noise, *taken.notes, *rates.notes))
     return _Entry(with_rates(runs, rates), rates, notes)
 

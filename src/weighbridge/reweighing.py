@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from weighbridge.api import class_work_of, weigh
+from weighbridge.api import node_works_of, weigh
 from weighbridge.calibration.compared import Compared, Network, compared
 from weighbridge.devices.device import Device
 from weighbridge.devices.timed import Timed
 from weighbridge.errors import BadSpec, UnsupportedFormat, WeighbridgeError
-from weighbridge.estimates.class_work import ClassWork
+from weighbridge.estimates.class_work import NodeWork
 from weighbridge.frontends.sniff import identify
 from weighbridge.graph import Graph
 from weighbridge.measure.record import Measurement
@@ -48,10 +48,10 @@ _CONTRADICTION: Final = 0.1
 
 
 class Reweighed(NamedTuple):
-    """A measurement, what its network asks of each class of operators, its MACs, and its floor on the device; None is not known."""
+    """A measurement, what its network asks of kernels, its MACs, and its floor on the device; None is not known."""
 
     measurement: Measurement
-    work: tuple[ClassWork, ...]
+    work: tuple[NodeWork, ...]
     macs: int
     floor_s: float | None
 
@@ -99,7 +99,7 @@ def reweighed(one: Measurement, device: Device, fuses: bool, tell: Callable[[str
     graph = _graph(one)
     report = weigh(graph, on=device)
     (on,) = report.on
-    return Reweighed(one, class_work_of(graph, fuses), report.facts.macs, on.latency.floor_s)
+    return Reweighed(one, node_works_of(graph, fuses), report.facts.macs, on.latency.floor_s)
 
 
 def _check_same(one: Measurement) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from tests.measure.recorded import CONDITIONS, measurement, write_network
 from weighbridge import calibrating, load
-from weighbridge.api import class_work_of
-from weighbridge.estimates.class_work import ClassWork
+from weighbridge.api import node_works_of
+from weighbridge.estimates.class_work import ClassWork, class_work
 from weighbridge.measure.conditions import InputShape
 from weighbridge.measure.micro.onnx_file import written
 from weighbridge.measure.micro.record import Bandwidth, MachineTimes, OperatorTime, Rate, SuiteTimes
@@ -46,7 +46,7 @@ def seconds(work: Sequence[ClassWork]) -> float:
 def _takes(name: str) -> float:
     spec = next(one for one in FEW if one.name == name)
     with TemporaryDirectory() as folder:
-        return CALL_S + seconds(class_work_of(load(written(spec, Path(folder))), fuses=True))
+        return CALL_S + seconds(class_work(node_works_of(load(written(spec, Path(folder))), fuses=True)))
 
 
 def suite_times(runtime: str, threads: int = 1, **_: Any) -> SuiteTimes:
@@ -64,7 +64,7 @@ def suite_times(runtime: str, threads: int = 1, **_: Any) -> SuiteTimes:
 def measured(source: str, factor: float = 1.0, **conditions: Any) -> Measurement:
     """A network of a file as it takes on this machine, ``factor`` times that."""
     graph = load(source)
-    took = factor * (CALL_S + seconds(class_work_of(graph, fuses=True)) / EFFICIENCY)
+    took = factor * (CALL_S + seconds(class_work(node_works_of(graph, fuses=True))) / EFFICIENCY)
     inputs = tuple(
         InputShape(name, graph.tensors[name].shape or (), "float32", "normal numbers") for name in graph.inputs
     )

@@ -25,7 +25,9 @@ def work(operators: str, size: int, steps: int = 1) -> ClassWork:
     """What so large an operator asks of the classes above."""
     macs = 400 * size if TRUE[operators].macs else 0
     special = size if TRUE[operators].special else 0
-    return ClassWork(operators, macs * steps, (8 * size + 1000) * steps, special * steps, steps, steps)
+    return ClassWork(
+        operators, macs * steps, (8 * size + 1000) * steps, special=special * steps, nodes=steps, steps=steps
+    )
 
 
 def time_of(each: Sequence[ClassWork], call_s: float = CALL_S) -> float:

@@ -128,7 +128,9 @@ def test_what_a_command_reads_is_not_written_over(
     place = SPELLED[spelled](file)
     for option in (
         FORMATS
-        if command.startswith(("weigh", "report", "what-if", "comp", "patches", "order", "measure", "history", "calibrate", "validate"))
+        if command.startswith(
+            ("weigh", "report", "what-if", "comp", "patches", "order", "measure", "history", "calibrate", "validate")
+        )
         else FORMATS[:1]
     ):
         assert main([*command.split(), option, place]) == 2

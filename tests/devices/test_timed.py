@@ -135,8 +135,8 @@ def test_what_is_wrong_is_told_with_its_place(old: str, new: str, expected: list
 def test_one_end_of_a_range_alone_is_no_range() -> None:
     text = re.sub(r"^(most|least_macs) = .*\n", "", MACHINE, flags=re.MULTILINE)
     assert faults(text) == [
-        "$.timed[0].least: is one end of a range, and most is missing",
-        "$.timed[0].most_macs: is one end of a range, and least_macs is missing",
+        "$.timed[0].least: says nothing alone, and most is missing",
+        "$.timed[0].most_macs: says nothing alone, and least_macs is missing",
     ]
 
 

@@ -8,15 +8,18 @@ import pytest
 
 from tests.estimates.machines import FUSED, WRITTEN, amount, machine
 from weighbridge import Report, weigh
-from weighbridge.api import class_work_of, demand_of, load
+from weighbridge.api import demand_of, load, node_works_of
 from weighbridge.devices.timed import Timed
 from weighbridge.estimates import Demand, Expected, estimate, expected
-from weighbridge.estimates.class_work import ClassWork
+from weighbridge.estimates.class_work import NodeWork, class_work
 from weighbridge.estimates.expected import CALL, NOT_MEASURED
 
 from .demands import SMALL
 
-WORK = (ClassWork("linear", 2000, 1000, 0, 2, 3), ClassWork("copy", 0, 500, 0, 1, 1))
+WORK = (
+    NodeWork("linear", 2000, (2000,) * 3, running_bytes=1000, nodes=2, steps=3),
+    NodeWork("copy", running_bytes=500),
+)
 DEMAND = SMALL._replace(precision="float32", work=WORK, work_as_written=WORK[1:])
 
 
@@ -81,7 +84,7 @@ def test_a_doubt_about_a_rate_is_told() -> None:
     [
         ({"ops_exact": False}, None, "not all MACs of the network are counted"),
         ({"work": ()}, None, "nothing in the network takes time"),
-        ({"work": (ClassWork("linear", 10**400, 0, 0, 1, 1),)}, None, "the time is beyond what a number can hold"),
+        ({"work": (NodeWork("linear", 10**400, (10**400,) * 3),)}, None, "the time is beyond what a number can hold"),
     ],
 )
 def test_what_is_not_known_has_no_time(changes: dict[str, object], precision: str | None, reason: str) -> None:
@@ -111,7 +114,7 @@ def report() -> Report:
 def test_both_graphs_of_a_network_are_weighed_at_its_batch(report: Report) -> None:
     fused, written = report.on[0].expected
     for found, merges in ((fused, True), (written, False)):
-        work = class_work_of(load("mobilenet_v2:resolution=96", batch=3), merges)
+        work = class_work(node_works_of(load("mobilenet_v2:resolution=96", batch=3), merges))
         assert found.by.keys() == {one.operators for one in work} | {CALL}
         assert found.time_s == pytest.approx(
             sum((one.macs + one.bytes) / 1e9 + one.steps * 1e-5 for one in work) + 0.001

@@ -9,8 +9,8 @@ from weighbridge.calibration.efficiencies import FEWEST, Single
 from weighbridge.calibration.entry import without_efficiencies
 from weighbridge.calibration.left_out import LeftOut, constant_left_out, expected_left_out
 from weighbridge.devices.timed import Timed
-from weighbridge.estimates.class_time import time_of
-from weighbridge.estimates.class_work import ClassWork
+from weighbridge.estimates.class_time import asked_of, time_of
+from weighbridge.estimates.class_work import NodeWork
 from weighbridge.named_tuple import NamedTuple
 
 __all__ = ["Compared", "Network", "compared", "groups_of", "singles_of"]
@@ -23,7 +23,7 @@ class Network(NamedTuple):
 
     name: str
     group: str
-    work: tuple[ClassWork, ...]
+    work: tuple[NodeWork, ...]
     time_s: float
     macs: int
     floor_s: float | None
@@ -79,7 +79,7 @@ def compared(networks: Sequence[Network], timed: Timed) -> tuple[Compared, ...]:
 
 
 def _compared(one: Network, timed: Timed, fitted: LeftOut | None, by_floor: LeftOut, by_macs: LeftOut) -> Compared:
-    by, missing = time_of(timed, one.work)
+    by, missing = time_of(timed, asked_of(timed, one.work))
     time = sum(by.values()) + (0.0 if timed.call_s is None else timed.call_s.value) if by and timed.networks else None
     return Compared(
         expected_s=time,
@@ -94,5 +94,5 @@ def _compared(one: Network, timed: Timed, fitted: LeftOut | None, by_floor: Left
 
 def _by(one: Network, plain: Timed) -> dict[str, float]:
     """Classes that take no time are left out."""
-    by, _ = time_of(plain, one.work)
+    by, _ = time_of(plain, asked_of(plain, one.work))
     return {operators: seconds for operators, seconds in by.items() if seconds > 0}

@@ -10,6 +10,7 @@ from weighbridge.calibration.efficiencies import Efficiencies
 from weighbridge.calibration.rates import Rates, Seconds
 from weighbridge.devices.measured import Amount
 from weighbridge.devices.timed import ClassRates, Timed
+from weighbridge.estimates.class_time import FAR_MEMORY
 from weighbridge.named_tuple import NamedTuple
 from weighbridge.units import exact
 
@@ -24,7 +25,10 @@ _LEAST_SECONDS: Final = 1e-18
 
 
 class Runs(NamedTuple):
-    """How single operators were run: the runtime, and whether it merges operators; ``source`` says where every number comes from."""
+    """How single operators were run: the runtime, and whether it merges operators; ``source`` says where every number comes from.
+
+    ``near_bytes`` and ``lanes`` are those that their work was told with.
+    """
 
     runtime: str
     version: str
@@ -34,11 +38,14 @@ class Runs(NamedTuple):
     fuses: bool
     conditions: str
     source: str
+    near_bytes: int | None = None
+    lanes: int = 1
 
 
 def with_rates(runs: Runs, found: Rates) -> Timed:
     """The entry with the rates of single operators alone, which no network has been compared with; a class without any is not in it."""
     classes = (_rates(name, each, runs.source) for name, each in found.classes.items())
+    far = None if runs.near_bytes is None else _rate(found.far_byte_s, runs.source)
     return Timed(
         runtime=runs.runtime,
         version=runs.version,
@@ -48,7 +55,10 @@ def with_rates(runs: Runs, found: Rates) -> Timed:
         fuses=runs.fuses,
         conditions=runs.conditions,
         classes=tuple(one for one in classes if one.figures),
-        call_s=_amount(found.call_s, runs.source) if found.call_s >= _LEAST_OVERHEAD_S else None,
+        call_s=_overhead(found.call_s, runs.source),
+        near_bytes=None if far is None or runs.near_bytes is None else Amount(float(runs.near_bytes), runs.source),
+        far_bytes_per_s=far,
+        lanes=runs.lanes,
     )
 
 
@@ -57,9 +67,16 @@ def _rates(operators: str, found: Seconds, source: str) -> ClassRates:
         operators,
         macs_per_s=_rate(found.macs, source),
         bytes_per_s=_rate(found.bytes, source),
+        operations_per_s=_rate(found.operations, source),
+        compares_per_s=_rate(found.compares, source),
         special_per_s=_rate(found.special, source),
-        overhead_s=_amount(found.steps, source) if found.steps >= _LEAST_OVERHEAD_S else None,
+        node_overhead_s=_overhead(found.nodes, source),
+        overhead_s=_overhead(found.steps, source),
     )
+
+
+def _overhead(seconds: float, source: str) -> Amount | None:
+    return _amount(seconds, source) if seconds >= _LEAST_OVERHEAD_S else None
 
 
 def _rate(seconds: float, source: str) -> Amount | None:
@@ -73,7 +90,8 @@ def _amount(value: float, source: str, note: str = "") -> Amount:
 def without_efficiencies(timed: Timed) -> Timed:
     """The entry as it was before any network was compared with it."""
     classes = tuple(replace(one, efficiency=None) for one in timed.classes)
-    return replace(timed, classes=classes, least=None, most=None, networks=0, least_macs=None, most_macs=None)
+    timed = replace(timed, classes=classes, networks=0, far_efficiency=None)
+    return replace(timed, least=None, most=None, least_macs=None, most_macs=None)
 
 
 def with_efficiencies(
@@ -88,18 +106,17 @@ def with_efficiencies(
     of = f"{exact(networks)} networks, {source}"
     low, high = (None, None) if interval is None else interval
     lacking = "no network here has this class: the efficiency common to all"
-    classes = tuple(
-        replace(
-            one,
-            efficiency=_amount(found.of(one.operators), of, "" if one.operators in found.classes else lacking),
-        )
-        for one in timed.classes
-    )
+
+    def reached(operators: str) -> Amount:
+        return _amount(found.of(operators), of, "" if operators in found.classes else lacking)
+
+    classes = tuple(replace(one, efficiency=reached(one.operators)) for one in timed.classes)
     left_out = f"measured over expected, one network left out at a time of {of}"
     known = [one for one in macs if one]
     return replace(
         timed,
         classes=classes,
+        far_efficiency=None if timed.far_bytes_per_s is None else reached(FAR_MEMORY),
         least=None if low is None else _amount(low, left_out),
         most=None if high is None else _amount(high, left_out),
         networks=networks,

@@ -9,7 +9,16 @@ from typing import Final
 from weighbridge.calibration.efficiencies import Efficiencies, Single, expected_s, fit_efficiencies
 from weighbridge.named_tuple import NamedTuple
 
-__all__ = ["COVERED", "FEWEST_OF_TENTHS", "Errors", "LeftOut", "constant_left_out", "errors_of", "expected_left_out", "interval_of"]
+__all__ = [
+    "COVERED",
+    "FEWEST_OF_TENTHS",
+    "Errors",
+    "LeftOut",
+    "constant_left_out",
+    "errors_of",
+    "expected_left_out",
+    "interval_of",
+]
 
 COVERED: Final = 0.8
 """The share of networks without a part in the fit that the interval is to hold."""

@@ -12,10 +12,11 @@ from weighbridge.measure.conditions import Hardware
 from weighbridge.measure.micro.record import Bandwidth, MachineTimes, Rate
 from weighbridge.units import binary_bytes
 
-__all__ = ["device_of_machine", "name_of"]
+__all__ = ["device_of_machine", "name_of", "near_bytes"]
 
 _ALIKE: Final = 0.8
 """Working sets are of one level where the bandwidth is no less than that share of the level's."""
+_SETTLED_BYTES: Final = 256 * 1024
 _SERVERS: Final = re.compile(r"xeon|epyc|opteron|ampere|neoverse|graviton|altra|power\d", re.IGNORECASE)
 _BOARDS: Final = re.compile(r"raspberry|jetson|rockchip|bcm\d|cortex-a", re.IGNORECASE)
 _ZEROS: Final = re.compile(r"\.0+ ")
@@ -118,6 +119,18 @@ def _memories(bandwidths: Sequence[Bandwidth], memory_bytes: int | None, said: s
         largest, f"the largest working set, {said}", verified=False, note="the system does not say its memory"
     )
     yield _memory("memory", unknown if memory_bytes is None else whole, slowest, said)
+
+
+def near_bytes(bandwidths: Sequence[Bandwidth]) -> int | None:
+    """What the nearest memory holds: the largest working set that moves at half of the speed or more of one of ``_SETTLED_BYTES``.
+
+    Smaller sets than that lie in the first cache, which no tensor of a network stays in.  None where these were not measured.
+    """
+    by_size = {one.working_set_bytes: one.bytes_per_s for one in bandwidths}
+    settled = by_size.get(_SETTLED_BYTES)
+    if settled is None:
+        return None
+    return max(size for size, rate in by_size.items() if rate >= settled / 2)
 
 
 def _memory(name: str, size: Figure, best: Bandwidth, said: str) -> Memory:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Final
 
 from weighbridge.calibration.rows import Row, classes_of
 from weighbridge.calibration.solve import coefficients
 from weighbridge.estimates.class_work import ClassWork
 from weighbridge.named_tuple import NamedTuple
-from weighbridge.operators.time_class import TIME_CLASSES
+from weighbridge.operators.time_class import TIME_CLASSES, TimeClass
 
 __all__ = ["TERMS", "Limits", "Rates", "Residual", "Seconds", "fit_rates"]
-
-TERMS: Final = ("macs", "bytes", "special", "steps")
-"""What a class of operators asks for, each at seconds of its own."""
 
 
 class Limits(NamedTuple):
@@ -29,8 +28,15 @@ class Seconds(NamedTuple):
 
     macs: float = 0.0
     bytes: float = 0.0
+    operations: float = 0.0
+    compares: float = 0.0
     special: float = 0.0
+    nodes: float = 0.0
     steps: float = 0.0
+
+
+TERMS: Final = Seconds._fields
+"""What a class of operators asks for, each at seconds of its own."""
 
 
 class Residual(NamedTuple):
@@ -48,12 +54,21 @@ class Residual(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """What one run takes beside its operators, and the seconds of each class in the order of ``TIME_CLASSES``."""
+    """What one run takes beside its operators, a far byte in any of them, and the seconds of each class in the order of
+    ``TIME_CLASSES``.  ``error`` is the mean size of the logarithms of expected over measured times.
+    """
 
     call_s: float
+    far_byte_s: float
     classes: Mapping[str, Seconds]
     residuals: tuple[Residual, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> float:
+        """0 of none."""
+        sizes = [abs(math.log(one.expected_s / one.measured_s)) for one in self.residuals if one.expected_s > 0]
+        return fmean(sizes) if sizes else 0.0
 
 
 def fit_rates(rows: Sequence[Row], limits: Limits) -> Rates:
@@ -63,22 +78,33 @@ def fit_rates(rows: Sequence[Row], limits: Limits) -> Rates:
     one step and rows of several.
     """
     classes = classes_of(rows, TIME_CLASSES)
-    columns = [(name, term) for name in classes for term in TERMS]
-    table = [[1.0, *_asked(row, columns)] for row in rows]
-    asks = [any(line[place] for line in table) for place in range(1, len(columns) + 1)]
-    least = [0.0, *(_least(term, limits) if asked else 0.0 for (_, term), asked in zip(columns, asks, strict=True))]
+    columns = [(name, term) for name in classes for term in TERMS if _is_told_apart(rows, name, term)]
+    table = [[1.0, sum(float(one.far_bytes) for one in row.work), *_asked(row, columns)] for row in rows]
+    asks = [any(line[place] for line in table) for place in range(2, len(columns) + 2)]
+    own = (_least(term, limits) if asked else 0.0 for (_, term), asked in zip(columns, asks, strict=True))
+    least = [0.0, 0.0, *own]
     weights = [row.weight for row in rows]
-    call, *found = coefficients(table, [row.time_s for row in rows], least, weights=weights)
+    call, far, *found = coefficients(table, [row.time_s for row in rows], least, weights=weights)
     seconds = dict(zip(columns, found, strict=True))
-    expected = [sum(one * other for one, other in zip(line, (call, *found), strict=True)) for line in table]
+    expected = [sum(one * other for one, other in zip(line, (call, far, *found), strict=True)) for line in table]
     return Rates(
         call_s=call,
-        classes={name: Seconds(*(seconds[name, term] for term in TERMS)) for name in classes},
+        far_byte_s=far,
+        classes={name: Seconds(*(seconds.get((name, term), 0.0) for term in TERMS)) for name in classes},
         residuals=tuple(
             Residual(row.name, _main(row), row.time_s, each) for row, each in zip(rows, expected, strict=True)
         ),
         notes=_notes(rows, limits),
     )
+
+
+def _is_told_apart(rows: Sequence[Row], name: str, term: str) -> bool:
+    """Whether a term can be told from the others of its class: a node's time from that of its steps, and operations and comparisons from
+    bytes, to which they are in proportion wherever each value is used once, or in products beside them.
+    """
+    if term in ("operations", "compares"):
+        return name == TimeClass.POOLING
+    return term != "nodes" or any(one.steps != one.nodes for row in rows for one in row.work if one.operators == name)
 
 
 def _asked(row: Row, columns: Sequence[tuple[str, str]]) -> list[float]:

@@ -101,16 +101,19 @@ def _faults_of_times(raw: Mapping[str, object]) -> list[str]:
         for pair in (("least", "most"), ("least_macs", "most_macs")):
             faults += _falling(one, pair, path)
             faults += _without_the_other(one, pair, path)
+        faults += _without_the_other(one, ("near_bytes", "far_bytes_per_s"), path)
+        if "far_efficiency" in one and "far_bytes_per_s" not in one:
+            faults.append(f"{path}.far_efficiency: is of far_bytes_per_s, which is missing")
         if "least" in one and "networks" not in one:
             faults.append(f"{path}.least: is a ratio of networks, and networks does not say of how many")
     return faults
 
 
 def _without_the_other(table: Mapping[str, object], keys: tuple[str, str], path: str) -> Iterator[str]:
-    """A fault where one end of a range is there alone."""
+    """A fault where one of two that say something together is there alone."""
     if len(there := [key for key in keys if key in table]) == 1:
         (missing,) = set(keys) - set(there)
-        yield f"{path}.{there[0]}: is one end of a range, and {missing} is missing"
+        yield f"{path}.{there[0]}: says nothing alone, and {missing} is missing"
 
 
 def _falling(table: Mapping[str, object], keys: Sequence[str], path: str) -> Iterator[str]:

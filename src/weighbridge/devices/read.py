@@ -27,7 +27,7 @@ from weighbridge.devices.device import (
     Picojoules,
 )
 from weighbridge.devices.measured import OPERATOR_CLASSES, Amount, Efficiency, Measured, Power
-from weighbridge.devices.timed import TIME_CLASSES, ClassRates, Timed
+from weighbridge.devices.timed import LANES, TIME_CLASSES, ClassRates, Timed
 from weighbridge.devices.values import (
     Hook,
     amount,
@@ -148,9 +148,15 @@ def _register_measured(converter: cattrs.Converter) -> None:
 def _register_timed(converter: cattrs.Converter) -> None:
     _register(converter, ClassRates, "a table", operators=one_of(TIME_CLASSES))
     words = dict.fromkeys(("runtime", "version", "mode", "conditions"), text)
-    numbers = {"threads": count, "networks": count}
+    numbers = {"threads": count, "networks": count, "lanes": _lanes}
     entries = {"classes": tables(converter.get_structure_hook(tuple[ClassRates, ...]), "[[timed.classes]]")}
     _register(converter, Timed, "a table", precision=one_of(PRECISIONS), fuses=flag, **words, **numbers, **entries)
+
+
+def _lanes(value: object, of: object) -> int:
+    if value not in LANES or isinstance(value, bool):
+        raise ValueError(f"must be one of {', '.join(map(str, LANES))}, not {shown(value)}")
+    return count(value, of)
 
 
 def _register(converter: cattrs.Converter, cls: type, expected: str, **hooks: Hook) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from weighbridge.devices.measured import Amount
-from weighbridge.operators.time_class import TIME_CLASSES
+from weighbridge.operators.time_class import LANES, TIME_CLASSES
 
-__all__ = ["TIME_CLASSES", "ClassRates", "Timed", "names_of"]
+__all__ = ["LANES", "TIME_CLASSES", "ClassRates", "Timed", "names_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassRates:
     """What one class of operators takes, one of ``TIME_CLASSES``.
 
-    Seconds = MACs / ``macs_per_s`` + bytes / ``bytes_per_s`` + special functions / ``special_per_s`` + steps x ``overhead_s``, and all that
-    over ``efficiency``.
+    Seconds = MACs / ``macs_per_s`` + bytes / ``bytes_per_s`` + operations / ``operations_per_s`` + comparisons / ``compares_per_s`` +
+    special functions / ``special_per_s`` + nodes x ``node_overhead_s`` + steps x ``overhead_s``, and all that over ``efficiency``.
 
     Rates and overhead are those of single operators, None where such a term takes no time; ``efficiency`` is how much of that speed the
     class reached inside of whole networks, None where no network was measured.
@@ -25,14 +25,17 @@ class ClassRates:
     operators: str
     macs_per_s: Amount | None = None
     bytes_per_s: Amount | None = None
+    operations_per_s: Amount | None = None
+    compares_per_s: Amount | None = None
     special_per_s: Amount | None = None
+    node_overhead_s: Amount | None = None
     overhead_s: Amount | None = None
     efficiency: Amount | None = None
 
     @property
     def figures(self) -> tuple[Amount, ...]:
         """Every number, in the order of the file."""
-        found = (self.macs_per_s, self.bytes_per_s, self.special_per_s, self.overhead_s, self.efficiency)
+        found = (getattr(self, one.name) for one in fields(self) if one.name != "operators")
         return tuple(one for one in found if one is not None)
 
 
@@ -43,6 +46,9 @@ class Timed:
     ``fuses`` says whether the runtime merges normalisations and functions into what they follow, so that the deployed graph is what runs.
     ``call_s`` is what a run takes beside its operators.  ``least`` and ``most`` hold four of five networks that had no part in the fit:
     measured time over expected one; None where no network was measured.  ``networks`` are how many were.
+
+    ``near_bytes`` are what the nearest memory holds, beyond which a byte takes 1 / ``far_bytes_per_s`` / ``far_efficiency`` more in any
+    class; None where all bytes take as long.  ``lanes`` are the channels that kernels compute at a time, padded ones among them.
     """
 
     runtime: str
@@ -59,6 +65,10 @@ class Timed:
     networks: int = 0
     least_macs: Amount | None = None
     most_macs: Amount | None = None
+    near_bytes: Amount | None = None
+    far_bytes_per_s: Amount | None = None
+    far_efficiency: Amount | None = None
+    lanes: int = 1
 
     @property
     def thread_count(self) -> str:
@@ -77,7 +87,8 @@ class Timed:
     def _figures(self) -> Iterator[Amount]:
         for one in self.classes:
             yield from one.figures
-        beside = (self.call_s, self.least, self.most, self.least_macs, self.most_macs)
+        ranges = (self.least, self.most, self.least_macs, self.most_macs)
+        beside = (self.call_s, self.near_bytes, self.far_bytes_per_s, self.far_efficiency, *ranges)
         yield from (one for one in beside if one is not None)
 
 

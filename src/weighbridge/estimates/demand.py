@@ -9,7 +9,7 @@ from typing import Final
 from weighbridge.arena import PersistentBytes
 from weighbridge.counts import count
 from weighbridge.counts.facts import NetworkFacts, NodeFacts
-from weighbridge.estimates.class_work import ClassWork, class_work
+from weighbridge.estimates.class_work import NodeWork, node_works
 from weighbridge.estimates.moves import Moves, storage_of
 from weighbridge.estimates.multiplications import macs_by_precision, most_frequent
 from weighbridge.graph import UNKNOWN, Graph, Tensor
@@ -72,7 +72,7 @@ class Demand(NamedTuple):
     what is read.  ``value_bytes`` are those of the inputs and of every node's outputs, None where a size is unknown.  ``nodes``
     are the single nodes, in the order in which they run.  ``peak_bytes`` is the peak of the policy ``live``, ``variable_bytes``
     are those of variables, which lie beside it (None where a size is unknown); ``arena`` is there where the network is a file
-    for a runtime that plans its memory.  ``work`` is what the nodes ask by class of operators, ``work_as_written`` what those of the
+    for a runtime that plans its memory.  ``work`` is what the nodes ask of kernels, ``work_as_written`` what those of the
     graph ask that nothing is merged in; each is None where nobody asked for it.
     """
 
@@ -95,8 +95,8 @@ class Demand(NamedTuple):
     nodes: tuple[NodeDemand, ...] = ()
     variable_bytes: int | None = 0
     arena: ArenaDemand | None = None
-    work: tuple[ClassWork, ...] | None = None
-    work_as_written: tuple[ClassWork, ...] | None = None
+    work: tuple[NodeWork, ...] | None = None
+    work_as_written: tuple[NodeWork, ...] | None = None
 
 
 def demand(
@@ -134,8 +134,8 @@ def demand(
         nodes=moved.nodes,
         variable_bytes=memory.variable_bytes,
         arena=_arena(deployed, memory),
-        work=class_work(deployed, facts, operators),
-        work_as_written=None if written is None else class_work(written, count(written, written, operators), operators),
+        work=node_works(deployed, facts, operators),
+        work_as_written=None if written is None else node_works(written, count(written, written, operators), operators),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Device
 from weighbridge.devices.measured import CONVOLUTION, FULLY_CONNECTED, Amount, Measured
 from weighbridge.devices.timed import Timed, names_of
-from weighbridge.estimates.class_time import time_of
+from weighbridge.estimates.class_time import asked_of, time_of
 from weighbridge.estimates.class_work import ClassWork
 from weighbridge.estimates.demand import Demand, NodeDemand
 from weighbridge.named_tuple import NamedTuple
@@ -163,7 +163,11 @@ def _expected_by_class(demand: Demand, timed: Timed, name: str, precision: str |
     networks = f"{timed.networks:,} network{'' if timed.networks == 1 else 's'} and " if timed.networks else ""
     where = f"{networks}single operators, {timed.mode}, {timed.thread_count}, {timed.conditions}"
     found = Expected(name, timed.precision, where, None, None, None)
-    work = demand.work if timed.fuses else demand.work_as_written
+    works = demand.work if timed.fuses else demand.work_as_written
+    try:
+        work = None if works is None else asked_of(timed, works)
+    except OverflowError:
+        return found._replace(reason=_TOO_LONG)
     reason = next(_class_reasons(demand, timed, work, precision), "")
     if reason or work is None:
         return found._replace(reason=reason)

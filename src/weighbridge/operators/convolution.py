@@ -13,12 +13,14 @@ from weighbridge.named_tuple import NamedTuple
 from .arithmetic import real_parts
 from .halo import Box, Needs, Span, needs_all, padding_between
 from .quantised import QUANTISED, QUANTISED_SLOTS, contraction_work, multiplied_types, result_dtype
-from .record import Call, Kind, Loops, Op, Work, types_of
+from .record import Call, Kind, Loops, Op, Work, rounded_up, types_of
 from .shapes import Frame, explicit_padding, frame_of, per_axis, sliding_box, sliding_output
 from .time_class import TimeClass
 
 __all__ = ["CONVOLUTION_OPERATORS", "unrolled_elements", "weight_axes"]
 
+_IMAGE_CHANNELS: Final = 4
+"""Libraries of kernels have a convolution of their own for so few channels at its input."""
 _COMMON: Final[dict[str, Attribute]] = {
     "stride": 1,
     "padding": 0,
@@ -160,6 +162,18 @@ def _loops(call: Call) -> tuple[Loops, ...]:
     groups, k = geometry.groups, geometry.c_i // geometry.groups * prod(geometry.taps)
     n = geometry.frame.maps * prod(geometry.output)
     return (Loops(geometry.c_o // groups, n, k, groups * _parts(call), im2col_elements=groups * k * n),)
+
+
+def _lane_macs(call: Call, lanes: int) -> int:
+    """Channels of the input and of the result are computed so many at a time, those of each group for themselves; of a depthwise one
+    these are the groups.  A few channels at the input are read as they lie: those of an image.
+    """
+    geometry = _geometry(call)
+    groups, ins, outs = geometry.groups, geometry.c_i // geometry.groups, geometry.c_o // geometry.groups
+    each = prod(geometry.taps) * geometry.frame.maps * prod(geometry.output) * _parts(call)
+    if ins == 1 and groups > 1:
+        return rounded_up(groups * outs, lanes) * each
+    return groups * rounded_up(outs, lanes) * (ins if ins <= _IMAGE_CHANNELS else rounded_up(ins, lanes)) * each
 
 
 def unrolled_elements(call: Call) -> int:
@@ -327,6 +341,7 @@ CONVOLUTION_OPERATORS: Final = (
         halo=_halo,
         parted=_parted,
         time=_time,
+        lane_macs=_lane_macs,
     ),
     Op(
         "conv_transpose",
@@ -360,5 +375,6 @@ CONVOLUTION_OPERATORS: Final = (
         summary="convolution that samples its input at learned offsets, by linear interpolation",
         halo=needs_all,
         time=_time,
+        lane_macs=_lane_macs,
     ),
 )

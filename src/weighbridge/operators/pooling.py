@@ -23,6 +23,7 @@ from .shapes import (
     sliding_output,
     sliding_padding,
 )
+from .time_class import TimeClass
 
 __all__ = ["POOLING_OPERATORS"]
 
@@ -267,7 +268,14 @@ def _pool(
         keeps=keeps,
         halo=halo,
         parted=parted,
+        time=_time,
     )
+
+
+def _time(call: Call) -> str:
+    """One window for the whole map is a reduction, whatever it is called."""
+    frame = frame_of(call.outputs[0], len(call.x.shape) - 2, call.text("layout"))
+    return TimeClass.REDUCTION if set(frame.sizes) == {1} else TimeClass.POOLING
 
 
 def _of_single_values(call: Call) -> bool:

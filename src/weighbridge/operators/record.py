@@ -34,6 +34,7 @@ __all__ = [
     "nothing",
     "parse_operands",
     "read_all_write_all",
+    "rounded_up",
     "types_of",
 ]
 
@@ -244,7 +245,7 @@ _TIMES: Final = {
     Kind.IDENTITY: TimeClass.NONE,
     Kind.VIEW: TimeClass.NONE,
     Kind.MOVE: TimeClass.COPY,
-    Kind.REDUCTION: TimeClass.POOLING,
+    Kind.REDUCTION: TimeClass.REDUCTION,
     Kind.POOLING: TimeClass.POOLING,
     Kind.NORMALISATION: TimeClass.NORMALISATION,
 }
@@ -254,6 +255,11 @@ _TIMES: Final = {
 def nothing(call: Call) -> Work:
     """The rule of an operator that computes nothing.  Whatever uses it stands in the reviewed list of free operators."""
     return Work()
+
+
+def rounded_up(size: int, step: int) -> int:
+    """The next multiple of ``step``."""
+    return -(-size // step) * step
 
 
 def known_total(sizes: Iterable[int | None]) -> int | None:
@@ -302,7 +308,8 @@ class Op:
 
     ``time`` is the class of operators that it takes time as one of (``TimeClass``), or tells it of a call; "" for that of its kind.
     ``linear`` is a ``matrix product`` where no weight is stored.
-    ``steps`` tells how many of its kernels start one after the other, where it is not one.
+    ``steps`` tells how many of its kernels start one after the other, where it is not one, and ``lane_macs`` its MACs where channels
+    are computed so many at a time, of which the last may be padding; by default the rows of each product (m) are.
     """
 
     name: str
@@ -327,6 +334,7 @@ class Op:
     grain: Callable[[Call, Box], Box] = as_it_is
     time: str | Callable[[Call], str] = ""
     steps: Callable[[Call], int] | None = None
+    lane_macs: Callable[[Call, int], int] | None = None
 
     @property
     def halo_rule(self) -> Callable[[Call, Box], Needs | None] | None:
@@ -370,6 +378,13 @@ class Op:
         if self.multiplies is not None:
             return self.multiplies(call)
         return types_of(call, *(slot.name for slot in self.slots if slot.use in ("data", "weight")))
+
+    def macs_in_lanes(self, call: Call, lanes: int) -> int:
+        """Multiply-accumulates of the call where ``lanes`` channels are computed at a time, padded ones among them."""
+        if self.lane_macs is not None:
+            return self.lane_macs(call, lanes)
+        products = () if self.loops is None else self.loops(call)
+        return sum(one.groups * rounded_up(one.m, lanes) * one.n * one.k for one in products)
 
     def macs(self, call: Call) -> int:
         """Multiply-accumulates of the call: the sum over its contractions."""

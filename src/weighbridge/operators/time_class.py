@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["TIME_CLASSES", "TimeClass"]
+__all__ = ["LANES", "TIME_CLASSES", "TimeClass"]
 
 
 class TimeClass:
@@ -12,8 +12,8 @@ class TimeClass:
 
     Convolutions are depthwise where each group has one channel, grouped where there are several groups, pointwise where the kernel is
     one value, dense elsewhere; transposed and deformable ones are among them.  A ``linear`` layer multiplies by stored weights, a
-    ``matrix product`` values by values.  ``pooling`` takes values together: windows, and whole axes.  ``copy`` moves values, ``lookup``
-    picks some of a table by their places.  Views and what is nothing at inference are of none: they take no time.
+    ``matrix product`` values by values.  ``pooling`` takes the values of windows together, a ``reduction`` those of whole axes.  ``copy``
+    moves values, ``lookup`` picks some of a table by their places.  Views and what is nothing at inference are of none: they take no time.
     """
 
     NONE: Final = ""
@@ -28,6 +28,7 @@ class TimeClass:
     NORMALISATION: Final = "normalisation"
     SOFTMAX: Final = "softmax"
     POOLING: Final = "pooling"
+    REDUCTION: Final = "reduction"
     ELEMENTWISE: Final = "elementwise"
     COPY: Final = "copy"
     LOOKUP: Final = "lookup"
@@ -46,9 +47,13 @@ TIME_CLASSES: Final = (
     TimeClass.NORMALISATION,
     TimeClass.SOFTMAX,
     TimeClass.POOLING,
+    TimeClass.REDUCTION,
     TimeClass.ELEMENTWISE,
     TimeClass.COPY,
     TimeClass.LOOKUP,
     TimeClass.OTHER,
 )
 """All of them, in the order in which files and pages have them."""
+
+LANES: Final = (1, 8, 16)
+"""Channels that kernels compute at a time: the numbers of 32 bits in a register, or a block of a layout."""

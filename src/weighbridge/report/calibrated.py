@@ -29,7 +29,10 @@ class ClassTimes(NamedTuple):
     operators: str
     macs_per_s: float | None
     bytes_per_s: float | None
+    operations_per_s: float | None
+    compares_per_s: float | None
     special_per_s: float | None
+    node_overhead_s: float | None
     overhead_s: float | None
     efficiency: float | None
     has_networks: bool
@@ -50,6 +53,10 @@ class RuntimeFit(NamedTuple):
     fuses: bool
     conditions: str
     call_s: float | None
+    near_bytes: float | None
+    far_bytes_per_s: float | None
+    far_efficiency: float | None
+    lanes: int
     classes: tuple[ClassTimes, ...]
     operators: tuple[Residual, ...]
     networks: int
@@ -68,7 +75,10 @@ def runtime_fit(
             operators=one.operators,
             macs_per_s=_value(one.macs_per_s),
             bytes_per_s=_value(one.bytes_per_s),
+            operations_per_s=_value(one.operations_per_s),
+            compares_per_s=_value(one.compares_per_s),
             special_per_s=_value(one.special_per_s),
+            node_overhead_s=_value(one.node_overhead_s),
             overhead_s=_value(one.overhead_s),
             efficiency=_value(one.efficiency),
             has_networks=one.operators in own,
@@ -84,6 +94,10 @@ def runtime_fit(
         fuses=timed.fuses,
         conditions=timed.conditions,
         call_s=_value(timed.call_s),
+        near_bytes=_value(timed.near_bytes),
+        far_bytes_per_s=_value(timed.far_bytes_per_s),
+        far_efficiency=_value(timed.far_efficiency),
+        lanes=timed.lanes,
         classes=tuple(classes),
         operators=operators,
         networks=timed.networks,

@@ -111,6 +111,8 @@ def _rates(found: Calibration, one: RuntimeFit) -> Grid:
         Column("MACs", is_number=True),
         Column("of the peak", is_number=True, rank=1),
         Column("bytes", is_number=True),
+        Column("operations", is_number=True, rank=2),
+        Column("compares", is_number=True, rank=2),
         Column("special", is_number=True, rank=2),
         Column("each", is_number=True, rank=1),
         Column("efficiency", is_number=True),
@@ -126,8 +128,9 @@ def _cells(each: ClassTimes, peak: Peak | None) -> Iterator[str]:
     share = None if each.macs_per_s is None or peak is None else 2 * each.macs_per_s / peak.ops_per_s.value
     yield "" if share is None else percent(share)
     yield "" if each.bytes_per_s is None else f"{decimal_bytes(round(each.bytes_per_s))}/s"
-    yield "" if each.special_per_s is None else f"{short(round(each.special_per_s))}/s"
-    yield "" if each.overhead_s is None else time(each.overhead_s)
+    for rate in (each.operations_per_s, each.compares_per_s, each.special_per_s):
+        yield "" if rate is None else f"{short(round(rate))}/s"
+    yield " + ".join(time(one) for one in (each.node_overhead_s, each.overhead_s) if one is not None)
     yield UNKNOWN if each.efficiency is None else f"{'' if each.has_networks else '~'}{significant(each.efficiency)}"
 
 
@@ -135,7 +138,18 @@ def _under(one: RuntimeFit) -> Iterator[str]:
     call = "no time of its own" if one.call_s is None else time(one.call_s)
     graph = "the graph as it is deployed" if one.fuses else "the graph as it is written"
     yield f"a run takes {call} beside its operators; {graph} is what runs"
-    yield "a class takes MACs, bytes and special functions (exp, erf) over their rates, and each operator's own time; nothing: no such term"
+    yield (
+        "a class takes MACs, bytes, other operations, comparisons and special functions (exp, erf) over their rates, and the time of each "
+        "node and kernel"
+    )
+    if one.lanes > 1:
+        yield f"channels of products are counted in lanes of {exact(one.lanes)}, padded ones among them"
+    if one.near_bytes is not None and one.far_bytes_per_s is not None:
+        far = f"{decimal_bytes(round(one.far_bytes_per_s))}/s"
+        reached = (
+            "" if one.far_efficiency is None else f", and networks reach {significant(one.far_efficiency)} of that"
+        )
+        yield f"bytes beyond the nearest {binary_bytes(round(one.near_bytes))} take a time more, by {far}{reached}"
     if one.common is None:
         yield "no efficiency: too few networks were measured"
         return

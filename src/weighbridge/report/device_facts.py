@@ -139,6 +139,13 @@ def _measurements(measured: Measured) -> Iterator[Fact]:
 def _times(timed: Timed) -> Iterator[Fact]:
     if timed.call_s is not None:
         yield _fact("a run, beside its operators", _seconds(timed.call_s), "", timed.call_s)
+    if timed.near_bytes is not None and timed.far_bytes_per_s is not None:
+        yield _fact("nearest memory", binary_bytes(round(timed.near_bytes.value)), "", timed.near_bytes)
+        far = f"{in_full(stated(timed.far_bytes_per_s.value))} B/s"
+        yield _fact("bytes beyond it, more", far, "", timed.far_bytes_per_s)
+        if timed.far_efficiency is not None:
+            reached = f"x {in_full(stated(timed.far_efficiency.value))}"
+            yield _fact("bytes beyond it, in networks", reached, "of that speed", timed.far_efficiency)
     for one in timed.classes:
         yield from _rates(one)
     of = f"of {exact(timed.networks)} networks"
@@ -153,12 +160,15 @@ def _rates(one: ClassRates) -> Iterator[Fact]:
     for rate, unit in (
         (one.macs_per_s, "multiply-accumulates/s"),
         (one.bytes_per_s, "B/s"),
+        (one.operations_per_s, "operations/s beside them"),
+        (one.compares_per_s, "comparisons/s"),
         (one.special_per_s, "special functions/s"),
     ):
         if rate is not None:
             yield _fact(one.operators, f"{in_full(stated(rate.value))} {unit}", "", rate)
-    if one.overhead_s is not None:
-        yield _fact(f"{one.operators}, each kernel", _seconds(one.overhead_s), "", one.overhead_s)
+    for name, each in (("each node", one.node_overhead_s), ("each kernel", one.overhead_s)):
+        if each is not None:
+            yield _fact(f"{one.operators}, {name}", _seconds(each), "", each)
     if one.efficiency is not None:
         reached = f"x {in_full(stated(one.efficiency.value))}"
         yield _fact(f"{one.operators}, in networks", reached, "of that speed", one.efficiency)

@@ -13,7 +13,8 @@ pytest.importorskip("onnx")
 
 import onnx
 
-from weighbridge.api import class_work_of, load
+from weighbridge.api import load, node_works_of
+from weighbridge.estimates.class_work import class_work
 from weighbridge.measure.micro.onnx_file import PRODUCTS, product_written, written
 from weighbridge.measure.micro.record import Spec
 from weighbridge.measure.micro.specs import SPECS
@@ -64,7 +65,7 @@ def test_a_class_has_what_is_tiny_and_what_is_not(operators: str) -> None:
 def test_what_is_weighed_of_the_file_is_what_the_spec_says(spec: Spec, tmp_path: Path) -> None:
     graph = load(written(spec, tmp_path))
     for fuses in (False, True):
-        (work,) = class_work_of(graph, fuses)
+        (work,) = class_work(node_works_of(graph, fuses))
         assert (work.operators, work.macs, work.nodes, work.exact) == (spec.operators, macs(spec), spec.chain, True)
 
 

@@ -152,7 +152,7 @@ def _pooling(operator: str, shape: _Shape, kernel: int, stride: int, chain: int 
 
 
 def _global(shape: _Shape) -> Spec:
-    return Spec(f"GlobalAveragePool, {_sized(shape)}", "pooling", "GlobalAveragePool", shape)
+    return Spec(f"GlobalAveragePool, {_sized(shape)}", "reduction", "GlobalAveragePool", shape)
 
 
 def _elementwise(operator: str, shape: _Shape, other: _Shape | None = None, chain: int = 1) -> Spec:
@@ -214,6 +214,7 @@ def _convolutions() -> Iterator[Spec]:
     yield _grouped(64, 8, 56, chain=2)
     yield _grouped(240, 3, 28, 1, chain=2)
     yield _grouped(256, 32, 14, chain=4)
+    yield _grouped(128, 8, 28, chain=2)
     yield _depthwise(16, 7, 3)
     yield _depthwise(16, 7, 3, chain=8)
     yield _depthwise(32, 112, 3, chain=2)
@@ -236,11 +237,13 @@ def _products() -> Iterator[Spec]:
     yield _of_tokens(128, 256, 256, chain=4)
     yield _of_tokens(197, 192, 768)
     yield _of_tokens(64, 2048, 2048)
+    yield _of_tokens(3136, 96, 384)
     yield _product(1, 8, 8, 8)
     yield _product(1, 8, 8, 8, chain=8)
     yield _product(4, 128, 64, 128)
     yield _product(4, 128, 128, 128, chain=4)
     yield _product(12, 197, 197, 64)
+    yield _product(192, 49, 32, 49)
     yield _product(1, 512, 512, 512, chain=2)
     yield _attention(1, 1, 8, 8)
     yield _attention(1, 1, 8, 8, chain=8)
@@ -253,18 +256,20 @@ def _products() -> Iterator[Spec]:
     yield _recurrence("LSTM", 50, 80, 256)
     yield _recurrence("LSTM", 10, 512, 512)
     yield _recurrence("LSTM", 20, 128, 128, 8)
+    yield _recurrence("LSTM", 50, 256, 256)
     yield _recurrence("GRU", 1, 16, 16)
     yield _recurrence("GRU", 16, 16, 16)
     yield _recurrence("GRU", 50, 64, 128)
     yield _recurrence("GRU", 20, 256, 256)
 
 
-def _rest() -> Iterator[Spec]:
+def _normalisations_and_pools() -> Iterator[Spec]:
     yield _layer_normalisation((1, 8, 16))
     yield _layer_normalisation((1, 8, 16), chain=8)
     yield _layer_normalisation((1, 197, 768), chain=2)
     yield _batch_normalisation((1, 16, 7, 7))
     yield _batch_normalisation((1, 64, 56, 56), chain=4)
+    yield _batch_normalisation((1, 96, 112, 112))
     yield _normalisation_of_instances((1, 32, 64, 64), chain=2)
     yield _normalisation_of_groups((1, 64, 56, 56), 8)
     yield _softmax((1, 16))
@@ -275,11 +280,17 @@ def _rest() -> Iterator[Spec]:
     yield _pooling("MaxPool", (1, 16, 7, 7), 3, 1, chain=8)
     yield _pooling("MaxPool", (1, 64, 112, 112), 3, 2)
     yield _pooling("MaxPool", (1, 192, 28, 28), 3, 1, chain=2)
+    yield _pooling("MaxPool", (1, 64, 112, 112), 2, 2)
     yield _pooling("AveragePool", (1, 128, 56, 56), 2, 2)
     yield _pooling("AveragePool", (1, 256, 14, 14), 3, 1, chain=2)
     yield _global((1, 16, 7, 7))
     yield _global((1, 1280, 7, 7))
     yield _global((1, 64, 56, 56))
+    yield _global((1, 672, 14, 14))
+    yield _global((1, 192, 112, 112))
+
+
+def _rest() -> Iterator[Spec]:
     yield _elementwise("Relu", (1, 64))
     yield _elementwise("Relu", (1, 64), chain=8)
     yield _elementwise("Relu", (1, 64, 56, 56), chain=2)
@@ -309,5 +320,5 @@ def _rest() -> Iterator[Spec]:
     yield _lookup(4096, 8192, 64)
 
 
-SPECS: Final[tuple[Spec, ...]] = (*_convolutions(), *_products(), *_rest())
+SPECS: Final[tuple[Spec, ...]] = (*_convolutions(), *_products(), *_normalisations_and_pools(), *_rest())
 """Of distinct names."""
