@@ -15,7 +15,7 @@ from weighbridge.calibration.left_out import Errors
 from weighbridge.devices.device import Device
 from weighbridge.measure.conditions import Hardware
 from weighbridge.report.measured_records import append
-from weighbridge.report.predicted import BY_FLOOR, BY_MACS, EXPECTED, LEFT_OUT, Distribution
+from weighbridge.report.predicted import BY_FLOOR, BY_MACS, EXPECTED, LEFT_OUT, Distribution, held
 from weighbridge.report.predicted_grids import predicted_sentences
 from weighbridge.report.terminal import Look
 from weighbridge.report.validated_page import sentences, text
@@ -83,6 +83,15 @@ def test_few_networks_are_not_left_out_and_that_is_said(device: Device) -> None:
     alone = validated("one.jsonl", on=device)
     assert any("1 network is too few to leave one out" in note for note in alone.notes)
     assert "1 measurement; " in text(alone, LOOK)
+
+
+def test_a_floor_within_the_noise_is_not_broken_and_a_time_beyond_either_end_is_not_held(device: Device) -> None:
+    one = validated("times.jsonl", on=device).networks[0]._replace(measured_s=2.0, low_s=1.9, high_s=2.2)
+    broken = {floor: one._replace(floor_s=floor).is_floor_broken for floor in (1.9, 2.1, 2.3, None)}
+    assert broken == {1.9: False, 2.1: False, 2.3: True, None: False}
+    assert one._replace(floor_s=2.1, high_s=None).is_floor_broken
+    ends = ((1.5, 2.5), (2.1, 2.5), (1.5, 1.9), (None, None))
+    assert held([one._replace(least_s=least, most_s=most) for least, most in ends]) == (1, 3)
 
 
 def test_all_together_is_said_of_several_runtimes_alone_and_constants_of_other_cases_say_of_how_many() -> None:
