@@ -24,7 +24,7 @@ from weighbridge.calibration.solve import check_there
 from weighbridge.devices.device import Device
 from weighbridge.devices.timed import LANES, Timed
 from weighbridge.devices.values import name as device_name
-from weighbridge.errors import BadSpec, MissingExtra, NeedsShape, WeighbridgeError
+from weighbridge.errors import BadSpec, MissingExtra, NeedsShape, WeighbridgeError, printable
 from weighbridge.estimates.class_work import NodeWork, class_work
 from weighbridge.measure.harness import Asked
 from weighbridge.measure.micro.rates import machine_rates
@@ -306,7 +306,7 @@ def _entry(found: _Operators, device: Device, source: str, near: int | None) -> 
     fits = {lanes: fit_rates(found.rows(near, lanes), limits) for lanes in LANES}
     lanes = min(LANES, key=lambda one: round(fits[one].error, 4))
     rates = fits[lanes]
-    where = f"{taken.hardware.processor or 'an unknown processor'}, {taken.hardware.system}"
+    where = printable(f"{taken.hardware.processor or 'an unknown processor'}, {taken.hardware.system}", 200)
     runs = Runs(
         taken.runtime,
         taken.version,

@@ -110,6 +110,8 @@ def _beyond(macs: int, least: Amount | None, most: Amount | None) -> str:
     """How far the network is outside of the networks that were measured; the range is theirs, and says nothing of it."""
     if most is not None and macs > most.value:
         return f"beyond what was measured: {rough_ratio(macs / most.value)} times the MACs of the largest network there"
+    if least is not None and not macs:
+        return "beyond what was measured: it has no MACs, and every network there has"
     if least is not None and macs < least.value:
         return f"beyond what was measured: {rough_ratio(macs / least.value)} times those of the smallest network there"
     return ""
