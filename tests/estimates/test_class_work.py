@@ -117,6 +117,8 @@ def test_a_recurrence_takes_as_many_steps_as_time_has() -> None:
     w, r = builder.stored("w", (2, 8, 5), FLOAT), builder.stored("r", (2, 8, 2), FLOAT)
     found = of(builder.graph(builder.add("lstm", [("x", x), ("w", w), ("r", r)])))
     assert (found["recurrence"].nodes, found["recurrence"].steps) == (1, 14)
+    stored, values = (2 * 8 * 5 + 2 * 8 * 2) * 4, (7 * 3 * 5 + 7 * 2 * 3 * 2) * 4
+    assert found["recurrence"].bytes == 7 * stored + values  # each direction reads half of what is stored
 
 
 def test_what_depends_on_no_input_asks_nothing() -> None:

@@ -74,6 +74,11 @@ def test_a_network_far_from_the_measured_ones_is_told_so() -> None:
     assert large.beyond == "beyond what was measured: 100 times the MACs of the largest network there"
 
 
+def test_a_network_without_products_is_told_so_and_not_compared_with_the_smallest() -> None:
+    found = only(replace(FUSED, least_macs=amount(4000), most_macs=amount(8000)), DEMAND._replace(ops=0))
+    assert found.beyond == "beyond what was measured: it has no MACs, and every network there has"
+
+
 def test_a_doubt_about_a_rate_is_told() -> None:
     assert only(FUSED).verified
     assert not only(replace(FUSED, call_s=amount(1, verified=False))).verified

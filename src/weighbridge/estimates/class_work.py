@@ -159,7 +159,7 @@ def _of_node(
         lane_macs=_lane_macs(op, call, asked.macs or 0),
         running_bytes=reads - kept + writes,
         stored_bytes=kept,
-        streamed_bytes=kept * steps if name == TimeClass.RECURRENCE else kept,
+        streamed_bytes=kept * _passes(op, call),
         operations=work.add + work.mul + work.div,
         compares=work.compare,
         special=work.special,
@@ -170,11 +170,11 @@ def _of_node(
 
 
 def _lane_macs(op: Op | None, call: Call | None, macs: int) -> tuple[int, ...]:
-    """Padded channels only ever add to what is counted."""
+    """With the channels that are padded; what is counted where no rule tells them."""
     if op is None or call is None or not macs:
         return (macs,) * len(LANES)
     try:
-        return tuple(max(macs, op.macs_in_lanes(call, lanes)) for lanes in LANES)
+        return tuple(op.macs_in_lanes(call, lanes) for lanes in LANES)
     except GraphError:
         return (macs,) * len(LANES)
 
@@ -192,6 +192,14 @@ def _named(op: Op | None, call: Call | None, node: Node, static: frozenset[str])
         return name, _steps(op, call, name)
     except GraphError:
         return None, 1
+
+
+def _passes(op: Op | None, call: Call | None) -> int:
+    """How often it reads what is stored."""
+    try:
+        return 1 if op is None or op.passes is None or call is None else op.passes(call)
+    except GraphError:
+        return 1
 
 
 def _steps(op: Op, call: Call, name: str) -> int:

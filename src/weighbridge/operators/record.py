@@ -308,8 +308,9 @@ class Op:
 
     ``time`` is the class of operators that it takes time as one of (``TimeClass``), or tells it of a call; "" for that of its kind.
     ``linear`` is a ``matrix product`` where no weight is stored.
-    ``steps`` tells how many of its kernels start one after the other, where it is not one, and ``lane_macs`` its MACs where channels
-    are computed so many at a time, of which the last may be padding; by default the rows of each product (m) are.
+    ``steps`` tells how many of its kernels start one after the other, and ``passes`` how often it reads what is stored, where that is not
+    one; ``lane_macs`` are its MACs where channels are computed so many at a time, of which the last may be padding: by default the rows
+    of each product (m) are.
     """
 
     name: str
@@ -334,6 +335,7 @@ class Op:
     grain: Callable[[Call, Box], Box] = as_it_is
     time: str | Callable[[Call], str] = ""
     steps: Callable[[Call], int] | None = None
+    passes: Callable[[Call], int] | None = None
     lane_macs: Callable[[Call, int], int] | None = None
 
     @property

@@ -241,8 +241,12 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
 
     def steps(call: Call) -> int:
         """Every step of the sequences in every direction; of packed ones as many as the longest has at least."""
+        return passes(call) * _sizes(cell, call).directions
+
+    def passes(call: Call) -> int:
+        """The steps of one direction: each reads the weights of that."""
         sizes = _sizes(cell, call)
-        return -(-sizes.rows // sizes.batch) * sizes.directions if sizes.batch else 0
+        return -(-sizes.rows // sizes.batch) if sizes.batch else 0
 
     return Op(
         cell.name,
@@ -257,6 +261,7 @@ def _recurrent(cell: _Cell, operands: str, summary: str) -> Op:
         keeps=Keeps.OPERANDS,
         time=TimeClass.RECURRENCE,
         steps=steps,
+        passes=passes,
     )
 
 

@@ -311,10 +311,19 @@ def _svdf_work(call: Call) -> Work:
     return work
 
 
+def _steps_of_sides(call: Call) -> list[int]:
+    sides = [_direction(call, prefix) for prefix in _directions(call)]
+    return [one.rows // one.batch for one in sides if one.batch]
+
+
 def _steps(call: Call) -> int:
     """Every step of the sequences in every direction."""
-    sides = [_direction(call, prefix) for prefix in _directions(call)]
-    return sum(one.rows // one.batch for one in sides if one.batch)
+    return sum(_steps_of_sides(call))
+
+
+def _passes(call: Call) -> int:
+    """The steps of one direction: each reads the weights of that."""
+    return max(_steps_of_sides(call), default=0)
 
 
 _LSTM: Final = (
@@ -355,6 +364,7 @@ STATEFUL_OPERATORS: Final = (
         summary="long short-term memory that keeps its states, with weights for every gate, in one or two directions",
         time=TimeClass.RECURRENCE,
         steps=_steps,
+        passes=_passes,
     ),
     Op(
         "stateful_rnn",
@@ -370,6 +380,7 @@ STATEFUL_OPERATORS: Final = (
         summary="simple recurrent layer that keeps its state, in one or two directions",
         time=TimeClass.RECURRENCE,
         steps=_steps,
+        passes=_passes,
     ),
     Op(
         "svdf",

@@ -117,7 +117,7 @@ def _normalisation_of_instances(_: Spec, stored: Sequence[Any]) -> _Step:
 
 def _normalisation_of_groups(spec: Spec, stored: Sequence[Any]) -> _Step:
     scale, bias = stored
-    groups = spec.attributes["num_groups"]
+    groups: Any = spec.attributes["num_groups"]
     return lambda x: functional.group_norm(x, groups, scale, bias)
 
 

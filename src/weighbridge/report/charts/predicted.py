@@ -21,7 +21,7 @@ __all__ = ["predicted_chart"]
 
 _HEIGHT: Final = 360
 _EDGE: Final = 18
-_EXPECTED, _FLOOR = "expected, left out", "floor"
+_EXPECTED, _FLOOR = "expected", "floor"
 _SHAPES: Final = ("circle", "square")
 
 
