@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from weighbridge.calibration.machine import device_of_machine, name_of
+from weighbridge.calibration.machine import device_of_machine, name_of, near_bytes
 from weighbridge.devices.device import ACTIVATIONS, WEIGHTS, Memory
 from weighbridge.devices.read import device_of
 from weighbridge.devices.write import written
@@ -148,3 +148,20 @@ def test_what_disturbed_it_is_in_the_notes_and_a_memory_holds_what_was_measured(
     assert "other programs ran" in device.notes
     assert device.memories[-1].bytes.value == 64 * MIB
     assert device.core == "4 cores, x86_64"
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ([(128, 300), (256, 80), (512, 70), (1024, 41), (2048, 39), (4096, 20)], 1024 * KIB),
+        ([(128, 300), (256, 80), (512, 39), (1024, 45), (2048, 39)], 1024 * KIB),
+        ([(256, 80)], 256 * KIB),
+        ([(64, 300), (128, 300)], None),
+        ([], None),
+    ],
+)
+def test_the_nearest_memory_ends_where_half_of_the_speed_does(
+    rates: list[tuple[int, int]], expected: int | None
+) -> None:
+    bandwidths = [Bandwidth(size * KIB, rate * 1e9, "copied") for size, rate in rates]
+    assert near_bytes(bandwidths) == expected

@@ -159,6 +159,8 @@ def test_a_recurrence_reads_its_weights_again_in_each_step_and_finds_them_near_w
         (32, 48, 1, 1),
         (24, 24, 1, 32 * 32 / 24 / 24),
         (3, 16, 1, 1),
+        (4, 16, 1, 1),
+        (5, 16, 1, 16 / 5),
         (64, 64, 8, 4),
         (24, 24, 24, 32 / 24),
         (32, 8, 1, 2),
@@ -173,6 +175,21 @@ def test_channels_are_padded_to_whole_lanes(taken: int, made: int, groups: int, 
     (plain,), (padded,) = class_work(works, lanes=1), class_work(works, lanes=16)
     assert plain.macs == works[0].macs
     assert padded.macs == pytest.approx(lanes * plain.macs)
+
+
+def test_the_columns_of_a_product_are_padded_and_its_rows_are_not() -> None:
+    builder = Builder("linear")
+    x, w = builder.input("x", (3, 6), FLOAT), builder.stored("w", (6, 10), FLOAT)
+    graph = builder.graph(builder.add("matmul", [("x", x), ("w", w)]))
+    (work,) = node_works(graph, count(graph, graph))
+    assert work.lane_macs == (3 * 6 * 10, 3 * 6 * 16, 3 * 6 * 16)
+
+
+def test_nodes_that_are_alike_move_their_bytes_one_after_the_other() -> None:
+    trips = NodeWork("copy", 5, (5, 8, 16), running_bytes=90, stored_bytes=10, streamed_bytes=10).times(4)
+    assert (trips.macs, trips.lane_macs, trips.running_bytes, trips.nodes) == (20, (20, 32, 64), 360, 4)
+    assert class_work([trips._replace(stored_bytes=0, streamed_bytes=0)], 90)[0].far_bytes == 0
+    assert class_work([trips], 130)[0].far_bytes == 0  # 40 stored, and 90 of a node's values at a time
 
 
 def test_a_matrix_product_takes_a_step_for_each_of_its_matrices() -> None:
@@ -190,3 +207,7 @@ def test_a_window_computes_for_each_of_its_values() -> None:
     found = of(builder.graph([z]))
     assert (found["pooling"].compares, found["pooling"].operations) == (3 * 64, 0)
     assert found["reduction"].operations == 16 * 4
+    builder = Builder("rows")
+    x = builder.input("x", (1, 4, 8, 2), FLOAT)
+    (rows,) = of(builder.graph(builder.add("max_pool", [("x", x)], {"kernel": (2, 2), "stride": (2, 2)})))
+    assert rows == "pooling"  # one column of windows is no whole map
