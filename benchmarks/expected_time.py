@@ -108,7 +108,7 @@ def write(found: Calibration, text: str) -> None:
     assert chart is not None
     for theme in ("light", "dark"):
         drawn = picture(chart, "svg", [found.device.title], theme=theme)
-        (DOCS / f"_static/charts/predicted-{theme}.svg").write_bytes(drawn)
+        (DOCS / f"_static/measured/predicted-{theme}.svg").write_bytes(drawn)
 
 
 if __name__ == "__main__":

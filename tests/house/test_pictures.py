@@ -16,6 +16,8 @@ from tests.browser.reports import REAL
 from weighbridge.report.charts.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
+MEASURED = CHARTS.parent / "measured"
+"""Charts of measurements, which the benchmark that made them draws."""
 MOST_BYTES = 4_000_000
 """Of all pictures: a clone carries every version of them."""
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -68,7 +70,7 @@ def test_every_page_that_is_promised_has_a_screenshot_in_every_theme() -> None:
 
 
 def test_the_pictures_are_small() -> None:
-    files = [path for folder in (CHARTS, SCREENSHOTS) for path in folder.iterdir()]
+    files = [path for folder in (CHARTS, SCREENSHOTS, MEASURED) for path in folder.iterdir()]
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
 
 
@@ -79,7 +81,7 @@ def test_every_picture_is_shown_and_told_in_words() -> None:
             assert dark == light.replace("-light.", "-dark."), page
             assert len(says.split()) >= 10, f"{page}: {says}"
             shown |= {(page.parent / name).resolve() for name in (dark, light)}
-    assert shown == {path.resolve() for folder in (CHARTS, SCREENSHOTS) for path in folder.iterdir()}
+    assert shown == {path.resolve() for folder in (CHARTS, SCREENSHOTS, MEASURED) for path in folder.iterdir()}
 
 
 def test_the_documentation_shows_a_picture_in_the_theme_of_the_reader() -> None:

@@ -22,14 +22,21 @@ def test_every_number_of_a_machine_is_shown_and_says_where_it_was_measured() -> 
 
 
 def test_each_term_of_a_class_has_its_unit() -> None:
-    every = ClassRates("softmax", amount(1e9), amount(2e9), amount(3e9), amount(4e-6), amount(0.5))
-    *_, timed = device_facts(machine(replace(FUSED, classes=(every,))))
+    rates = [amount(value) for value in (1e9, 2e9, 3e9, 4e9, 5e9, 4e-6, 6e-6, 0.5)]
+    memory = {"near_bytes": amount(2**21), "far_bytes_per_s": amount(7e9), "far_efficiency": amount(0.25)}
+    *_, timed = device_facts(machine(replace(FUSED, classes=(ClassRates("softmax", *rates),), **memory)))
     assert [fact.text for fact in timed.facts] == [
         "a run, beside its operators: 1.000 ms = 0.001 s",
+        "nearest memory: 2.000 MiB",
+        "bytes beyond it, more: 7,000,000,000 B/s",
+        "bytes beyond it, in networks: x 0.25; of that speed",
         "softmax: 1,000,000,000 multiply-accumulates/s",
         "softmax: 2,000,000,000 B/s",
-        "softmax: 3,000,000,000 special functions/s",
-        "softmax, each kernel: 4.000 µs = 4e-06 s",
+        "softmax: 3,000,000,000 operations/s beside them",
+        "softmax: 4,000,000,000 comparisons/s",
+        "softmax: 5,000,000,000 special functions/s",
+        "softmax, each node: 4.000 µs = 4e-06 s",
+        "softmax, each kernel: 6.000 µs = 6e-06 s",
         "softmax, in networks: x 0.5; of that speed",
         "expected time, at least: x 0.5; of 12 networks",
         "expected time, at most: x 2; of 12 networks",
