@@ -229,3 +229,22 @@ def test_where_the_library_is_missing_it_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "tomli_w", None)
     with pytest.raises(MissingExtra, match=r"tomli-w.*weighbridge\[measure\]"):
         written(find("toy"))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("lanes = true", "$.timed[0].lanes: must be one of 1, 8, 16, not true"),
+        ("lanes = 7", "$.timed[0].lanes: must be one of 1, 8, 16, not 7"),
+        (
+            'near_bytes = { value = 9, source = "a curve" }',
+            "$.timed[0].near_bytes: says nothing alone, and far_bytes_per_s is missing",
+        ),
+        (
+            'far_efficiency = { value = 1, source = "three" }',
+            "$.timed[0].far_efficiency: is of far_bytes_per_s, which is missing",
+        ),
+    ],
+)
+def test_lanes_and_far_bytes_are_read_as_they_can_be(line: str, expected: str) -> None:
+    assert faults(MACHINE.replace("networks = 3", f"networks = 3\n{line}")) == [expected]
