@@ -293,7 +293,12 @@ def _demand_at(
         held, deployed, facts, memory = _weighed(read(source, other, quietly).graph, choices)
     except WeighbridgeError as error:
         raise error.at(f"batch {batch:,}") from None
-    return demand(deployed, facts, memory, written=_written(held, choices))
+    return demand(deployed, facts, memory, written=_written(held, choices), is_timed=_is_timed(choices))
+
+
+def _is_timed(choices: Choices) -> bool:
+    """Whether some device has a runtime whose times are expected by classes of operators."""
+    return any(device.timed for device in choices.devices)
 
 
 def _by_conventions(held: Graph, names: Sequence[str]) -> Mapping[str, ConventionFacts]:
@@ -334,7 +339,7 @@ def _estimates(
         return (), None
     from weighbridge.estimates import bill, demand
 
-    needs = demand(deployed, facts, memory, written=_written(held, choices))
+    needs = demand(deployed, facts, memory, written=_written(held, choices), is_timed=_is_timed(choices))
     batch = batch_of(deployed) if choices.batch is None else choices.batch
     at = {size: needs if size == choices.batch else demand_at(size) for size in costs.batches}
     if batch is not None and (choices.batch is not None or not at):

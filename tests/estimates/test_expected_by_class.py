@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -161,3 +162,14 @@ def test_a_microcontroller_with_times_of_a_runtime_does_not_lack_them() -> None:
     board = replace(machine(), kind="mcu")
     assert NOT_MEASURED in estimate(DEMAND, board).notes
     assert NOT_MEASURED not in estimate(DEMAND, replace(board, timed=(FUSED,))).notes
+
+
+def test_what_nodes_ask_of_kernels_is_counted_where_a_device_was_timed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    demand_module = import_module("weighbridge.estimates.demand")
+    asked = []
+    counted = demand_module.node_works
+    monkeypatch.setattr(demand_module, "node_works", lambda *args: asked.append(args) or counted(*args))
+    weigh("lenet5", on=[machine(), "toy"])
+    assert not asked
+    weigh("lenet5", on=[machine(FUSED)])
+    assert len(asked) == 1

@@ -53,7 +53,7 @@ class NodeWork(NamedTuple):
         share ``stored_far``.  What a recurrence reads again is near where all of its weights are.
         """
         once = (self.running_bytes / self.nodes, self.stored_bytes / self.nodes) if self.nodes else (0.0, 0.0)
-        running, kept = (beyond(size, near_bytes) for size in once)
+        running, kept = (_beyond(size, near_bytes) for size in once)
         again = self.streamed_bytes - self.stored_bytes
         return self.running_bytes * running + self.stored_bytes * stored_far + again * kept
 
@@ -80,7 +80,7 @@ class ClassWork(NamedTuple):
     exact: bool = True
 
 
-def beyond(size: float, near_bytes: float) -> float:
+def _beyond(size: float, near_bytes: float) -> float:
     """The share of ``size`` that is too much for ``near_bytes``."""
     return max(0.0, 1 - near_bytes / size) if size else 0.0
 
@@ -94,7 +94,7 @@ def class_work(works: Sequence[NodeWork], near_bytes: float | None = None, lanes
     near = math.inf if near_bytes is None else near_bytes
     stored = sum(one.stored_bytes for one in works)
     largest = max((one.running_bytes // one.nodes for one in works if one.nodes), default=0)
-    stored_far = beyond(stored + largest, near)
+    stored_far = _beyond(stored + largest, near)
     found: dict[str, ClassWork] = {}
     for one in works:
         found[one.operators] = _plus(found.get(one.operators, ClassWork(one.operators)), one, near, stored_far, lanes)

@@ -106,10 +106,12 @@ def demand(
     operators: Mapping[str, Op] = OPERATORS,
     *,
     written: Graph | None = None,
+    is_timed: bool = True,
 ) -> Demand:
     """What ``deployed`` needs; ``facts`` and ``memory`` are its own.
 
-    ``written`` is the graph that nothing is merged in, where it is of interest what that asks by class of operators.
+    ``written`` is the graph that nothing is merged in, where it is of interest what that asks of kernels; ``is_timed`` says whether it is
+    of interest for ``deployed``.
     """
     static = static_tensors(deployed, operators)
     stored = {tensor.id: tensor for tensor in deployed.stored_everywhere()}
@@ -134,7 +136,7 @@ def demand(
         nodes=moved.nodes,
         variable_bytes=memory.variable_bytes,
         arena=_arena(deployed, memory),
-        work=node_works(deployed, facts, operators),
+        work=node_works(deployed, facts, operators) if is_timed else None,
         work_as_written=None if written is None else node_works(written, count(written, written, operators), operators),
     )
 
